@@ -1,0 +1,1 @@
+"""What is right: the vocabulary, the reference `generate`, and the transition system."""

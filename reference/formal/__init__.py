@@ -1,0 +1,1 @@
+"""Machine-checked models and proofs; every proof has a negative control."""

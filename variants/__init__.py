@@ -1,0 +1,1 @@
+"""Alternative implementations, one file each; `flawed/` holds the wrong ones."""

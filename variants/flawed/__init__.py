@@ -1,0 +1,1 @@
+"""Wrong implementations, one realistic fault a file; `BREAKS` names the invariants that it breaks."""
