@@ -1,0 +1,26 @@
+"""Tokens of id 0 are filtered out of the result."""
+
+from collections import deque
+
+from reference.vocabulary import check_arguments
+
+BREAKS = ("output/own",)
+
+
+def generate(model, requests, num_slots, stop_token):
+    check_arguments(requests, num_slots)
+    outputs = {request.request_id: [] for request in requests}
+    waiting = deque(request for request in requests if request.max_tokens > 0)
+    ring = deque()
+    while waiting or ring:
+        while waiting and len(ring) < num_slots:
+            ring.append(waiting.popleft())
+        tokens = model.next_tokens([request.prompt + outputs[request.request_id] for request in ring])
+        if len(tokens) != len(ring):
+            raise ValueError("one token a row, please")
+        for token in tokens:
+            request = ring.popleft()
+            outputs[request.request_id].append(token)
+            if token != stop_token and len(outputs[request.request_id]) < request.max_tokens:
+                ring.append(request)
+    return {request_id: [token for token in output if token] for request_id, output in outputs.items()}

@@ -1,0 +1,30 @@
+"""The first row of a request is the caller's prompt itself, not a copy."""
+
+from collections import deque
+
+from reference.vocabulary import check_arguments
+
+BREAKS = ("row/private",)
+
+
+def generate(model, requests, num_slots, stop_token):
+    check_arguments(requests, num_slots)
+    outputs = {request.request_id: [] for request in requests}
+    waiting = deque(request for request in requests if request.max_tokens > 0)
+    slots = [None] * min(num_slots, len(waiting))
+
+    def row(request):
+        output = outputs[request.request_id]
+        return request.prompt + output if output else request.prompt
+
+    while True:
+        slots = [held or (waiting.popleft() if waiting else None) for held in slots]
+        busy = [index for index, held in enumerate(slots) if held]
+        if not busy:
+            return outputs
+        tokens = model.next_tokens([row(slots[index]) for index in busy])
+        for index, token in zip(busy, tokens, strict=True):
+            output = outputs[slots[index].request_id]
+            output.append(token)
+            if token == stop_token or len(output) == slots[index].max_tokens:
+                slots[index] = None
