@@ -1,0 +1,1 @@
+"""`slotspec compare`: static against continuous batching, measured on the same workload."""
