@@ -109,7 +109,7 @@ def _finished_last(found: Attribution) -> bool:
 
 
 def prompt_explains(found: Attribution, request: int) -> bool:
-    """Whether the early end of `request` fits a prompt taken for output: it holds the stop token, or fills the limit."""
+    """Whether an early end of `request` fits a prompt taken for output: it holds the stop token, or fills the limit."""
     ask, generated = found.run.workload.asks[request], found.ledger.generated[request]
     if found.run.workload.stop_token in ask.prompt:
         return True

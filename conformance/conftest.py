@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +107,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 @pytest.fixture(scope="session")
-def evidence(pytestconfig: pytest.Config) -> Iterator[Evidence]:
+def evidence(pytestconfig: pytest.Config) -> Evidence:
     """The study of the implementation under test; it is shared, so that every leg runs once."""
-    return pytestconfig.stash[EVIDENCE]  # type: ignore[return-value]
+    return pytestconfig.stash[EVIDENCE]
 
 
 @pytest.fixture(scope="session")

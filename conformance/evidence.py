@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,8 +29,10 @@ class Evidence:
     def _legs(self) -> list[str]:
         return [leg.name for leg in LEGS] + ["random", "machine", "scale", "settle"]
 
-    def _run_next(self) -> None:
-        """Run the next leg."""
+    def run_next(self) -> bool:
+        """Run the next leg; False when none is left."""
+        if not self._legs:
+            return False
         name = self._legs.pop(0)
         for leg in LEGS:
             if leg.name == name:
@@ -42,17 +45,18 @@ class Evidence:
             search.scale(self.study)
         if name == "settle":
             self.study.settle()
+        return True
 
     def preview(self) -> set[str]:
         """Run the quick legs until one shows something; the promises that are broken so far."""
         while not self.study.broken and len(self._legs) > len(LEGS) + 4 - PREVIEW:
-            self._run_next()
+            self.run_next()
         return {name for name in self.study.findings if CATALOGUE[name].level == "MUST"}
 
     def about(self, invariant: str) -> Finding | None:
         """Run legs until `invariant` is seen broken, or all are through."""
-        while invariant not in self.study.findings and self._legs:
-            self._run_next()
+        while invariant not in self.study.findings and self.run_next():
+            pass
         return self.study.findings.get(invariant)
 
     def judged(self, invariant: str) -> int:
@@ -60,7 +64,7 @@ class Evidence:
 
     def blocked_by(self, invariant: str) -> str:
         """Name what kept `invariant` from being judged."""
-        names = self.study.blocked.get(invariant, {})
+        names = self.study.blocked.get(invariant, Counter())
         return ", ".join(sorted(names)) or "nothing that was run"
 
     def summary(self) -> list[str]:

@@ -47,9 +47,9 @@ class Invariant:
     the referee on the wire, or the process of the implementation, which reports them. `witness`
     tells whether a right run is a real occasion to break it. `implied_by` names the invariants that
     cannot all hold where this one is broken. `profile` is the interface that it speaks of; the checks
-    of another profile than the core take that profile's history. `control` builds the control experiment of a violation:
-    the workload without the circumstance that this promise is about. A fault that is still there has
-    another cause, and is charged as what it is there.
+    of another profile than the core take that profile's history. `control` builds the control
+    experiment of a violation: the workload without the circumstance that this promise is about. A fault
+    that is still there has another cause, and is charged as what it is there.
     """
 
     level: Level
@@ -70,5 +70,5 @@ class Invariant:
 
     @property
     def anchor(self) -> str:
-        """The heading's address in docs/invariants.md."""
-        return self.name.replace("/", "")
+        """The address in docs/invariants.md."""
+        return self.name.replace("/", "-")

@@ -20,16 +20,16 @@ def block(finding: Finding, target: str) -> str:
     lines = [f"{finding.invariant} violated {place(finding)}"]
     if finding.invariant == "run/independent":
         broken = ", ".join(sorted(finding.judgement.violations))
-        lines += _field("expected", "the last run to be as it is alone, where it is right")
-        lines += _field("observed", f"after the runs before it, {broken}: {violation.observed}")
+        lines += _field("expected:", "the last run to be as it is alone, where it is right")
+        lines += _field("observed:", f"after the runs before it, {broken}: {violation.observed}")
     else:
-        lines += _field("expected", violation.expected) + _field("observed", violation.observed)
+        lines += _field("expected:", violation.expected) + _field("observed:", violation.observed)
     lines += [_indent(lanes(found, violation.call), "slots")] if found.run.calls else []
     lines += _field("promise", invariant.sentence)
     lines += _field("see", f"{DOCS}#{invariant.anchor}")
     lines += _field("found by", _legs(finding))
     code = textwrap.indent(finding.session.code(), " " * 12)
-    lines += _field("repro", f"slotspec repro {target} --workload FILE, or paste:") + [code]
+    lines += [*_field("repro", f"slotspec repro {target} --workload FILE, or paste:"), code]
     return "\n".join(lines)
 
 
@@ -39,30 +39,50 @@ def place(finding: Finding) -> str:
     if finding.invariant == "scale/steady":
         return "at scale"
     if call >= len(found.run.calls):
-        return f"at the end, after {len(found.run.calls)} calls"
+        calls = len(found.run.calls)
+        return f"at the end, after {calls} call{'' if calls == 1 else 's'}"
     return f"at call {call + 1}"
 
 
 def lanes(found: Attribution, mark: int) -> str:
-    """Draw the calls as columns and the requests as lanes: the number of its tokens, and what is wrong in words.
+    """Draw the slots as lanes and the calls as columns: which request each slot holds, up to the marked call.
 
     A slot is a place that a request keeps from its admission to its finish; the lowest free one is taken.
     """
-    table, notes = _seats(found)
+    table = _seats(found)
     first = max(0, min(len(found.run.calls), mark + 1) - MAX_CALLS)
-    names = [f"r{r}" if len(found.run.workload.asks) > 1 else "r" for r in range(len(found.run.workload.asks))]
-    width = max((len(name) for name in names), default=1)
+    width = max((len(f"r{r}") for lane in table for r in lane if r is not None), default=1)
+    idle, note = _idle_lane(found, table), _note(found)
     lines = []
     for number, lane in enumerate(table[:MAX_LANES]):
-        cells = [(names[r] if r is not None else ".").ljust(width) for r in lane[first:]]
-        lines.append(f"{number:>2} | {' '.join(cells)}")
+        cells = " ".join(("." if r is None else f"r{r}").ljust(width) for r in lane[first:])
+        lines.append(f"{number} | {cells}{note if number == idle else ''}".rstrip())
     if len(table) > MAX_LANES:
-        lines.append(f"   | ... {len(table) - MAX_LANES} more slots")
-    offset = 5 + (width + 1) * (max(0, min(mark, len(found.run.calls) - 1)) - first)
-    if table:
-        lines.append(f"{' ' * offset}^ {notes}")
-    legend = _legend(found)
-    return "\n".join([*lines, *legend])
+        lines.append(f"  ... {len(table) - MAX_LANES} more slots")
+    if idle is None and table:
+        column = max(0, min(mark, len(found.run.calls) - 1)) - first
+        lines.append(" " * (4 + (width + 1) * column) + "^" + note.removeprefix("  <-"))
+    return "\n".join([*lines, *_legend(found)])
+
+
+def _idle_lane(found: Attribution, table: list[list[int | None]]) -> int | None:
+    """The lane that is idle in the diverging call beside a request that waits, where that is what is wrong."""
+    split = found.divergence
+    if split is None or split.strangers or not [r for r in split.entering if r not in split.seen]:
+        return None
+    return next((number for number, lane in enumerate(table[:MAX_LANES]) if lane and lane[-1] is None), None)
+
+
+def _note(found: Attribution) -> str:
+    split = found.divergence
+    if split is None:
+        return "  <- the last call"
+    waiting = [r for r in split.entering if r not in split.seen]
+    if split.strangers:
+        return f"  <- here, the row {list(split.strangers[0].row)}"
+    if waiting:
+        return f"  <- idle while {found.names(waiting)} {'waits' if len(waiting) == 1 else 'wait'}"
+    return "  <- here"
 
 
 def _legend(found: Attribution) -> list[str]:
@@ -71,31 +91,25 @@ def _legend(found: Attribution) -> list[str]:
     return [", ".join(f"{name} is {identity!r}" for name, identity in odd[:8])] if odd else []
 
 
-def _seats(found: Attribution) -> tuple[list[list[int | None]], str]:
-    """Give the owners of rows slots; the diverging call is the last column."""
+def _seats(found: Attribution) -> list[list[int | None]]:
+    """Give every request that has a row a slot, call by call; the diverging call is the last column."""
     columns = [{owner for owner in owners if owner is not None} for owners in found.owners]
     split = found.divergence
-    note = "here" if split or not found.run.calls else "the last call"
     if split is not None:
         columns.append(set(split.seen) | (split.claimed & set(split.running)))
-        idle = found.run.workload.num_slots - len(columns[-1])
-        waiting = [r for r in split.entering if r not in split.seen]
-        if idle > 0 and waiting and not split.strangers:
-            note = f"idle, while {found.names(waiting)} {'waits' if len(waiting) == 1 else 'wait'}"
-        elif split.strangers:
-            note = f"here, the row {list(split.strangers[0].row)}"
-    slots = min(max(found.run.workload.num_slots, *map(len, columns), 1) if columns else 0, 1_000)
+    if not columns:
+        return []
+    slots = min(max(found.run.workload.num_slots, *map(len, columns)), 1_000)
     table: list[list[int | None]] = [[] for _ in range(slots)]
     seat: dict[int, int] = {}
     for column in columns:
-        for request in [r for r in seat if r not in column]:
-            del seat[request]
+        seat = {request: place for request, place in seat.items() if request in column}
         for request in sorted(column - seat.keys()):
             seat[request] = next(s for s in range(slots) if s not in seat.values())
         taken = {place: request for request, place in seat.items()}
         for number in range(slots):
             table[number].append(taken.get(number))
-    return table, note
+    return table
 
 
 def _legs(finding: Finding) -> str:

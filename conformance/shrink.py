@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from conformance.workloads import Ask, Disagreement, Workload
 
+PLAIN_REPLY = Workload.otherwise
 BUDGET = 20_000_000  # tokens in all rows of all tries; some seconds
 
 
@@ -41,6 +42,8 @@ def _smaller(workload: Workload) -> Iterator[Workload]:
     for index, ask in enumerate(workload.asks):
         for less in _less(ask):
             yield from _made(workload, asks=(*workload.asks[:index], less, *workload.asks[index + 1 :]))
+    if workload.otherwise != PLAIN_REPLY:
+        yield from _made(workload, otherwise=PLAIN_REPLY)
     if workload.sampled:
         yield from _made(workload, sampled=False)
 
@@ -59,7 +62,7 @@ def _less(ask: Ask) -> Iterator[Ask]:
         if 0 < limit < ask.max_tokens:
             yield ask._replace(max_tokens=limit, script=ask.script[: max(1, limit)])
     for length in sorted({len(ask.script) // 2, len(ask.script) - 1}):
-        if 0 < length < len(ask.script):
+        if max(1, ask.max_tokens) <= length < len(ask.script):
             yield ask._replace(script=ask.script[-length:])
             yield ask._replace(script=ask.script[:length])
     for length in sorted({1, len(ask.prompt) // 2, len(ask.prompt) - 1}):

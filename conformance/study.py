@@ -104,8 +104,9 @@ class Study:
     runs: int = 0
     _history: list[Workload] = field(default_factory=list)
     shrinking: bool = True
+    tries: int = 10**9  # runs that shrinking may still take
+    stateful: bool = False  # a run was seen to depend on the ones before it
     _suspects: dict[str, Finding] = field(default_factory=dict)
-    _stateful: bool = False
 
     @property
     def dialect(self) -> Dialect:
@@ -128,13 +129,16 @@ class Study:
 
     def consider(self, session: Session, leg: str) -> bool:
         """Run a session; keep what it shows. True when it showed a violation."""
-        implementation = self.implementation.fresh() if self._stateful else self.implementation
-        runs = implementation.run(session)
+        implementation = self.implementation.fresh() if self.stateful else self.implementation
+        return bool(self.weigh(session, implementation.run(session), leg))
+
+    def weigh(self, session: Session, runs: list[Run], leg: str) -> list[Judgement]:
+        """Keep what the runs of a session show. Returns the judgements of those that show a violation."""
         self.runs += len(runs)
         if len(runs) == 1 and matches(runs[0], self.dialect):
             self.judged[PLAIN] += 1
             self._remember(session)
-            return False
+            return []
         judgements = [judge(run, self.dialect) for run in runs]
         for judgement in judgements:
             self._count(judgement)
@@ -143,10 +147,10 @@ class Study:
             if set(judgements[index].violations) - set(self.findings):
                 self._confirm(session, index, judgements[index], leg)
         self._remember(session)
-        return bool(wrong)
+        return [judgements[index] for index in wrong]
 
     def _remember(self, session: Session) -> None:
-        if not session.nested and not self._stateful:
+        if not session.nested and not self.stateful:
             self._history += session.workloads
 
     def _count(self, judgement: Judgement) -> None:
@@ -162,14 +166,15 @@ class Study:
         if again.violations:
             self._keep(Session((workload,)), again, leg)
             return
-        self._stateful = True
+        self.stateful = True
+        if INDEPENDENT in self.findings:
+            return
         shortest = self._shortest(session, index)
         if shortest is None:
             return
         candidate, judgement = shortest
         first = min(judgement.violations.values(), key=lambda violation: violation.call)
-        if INDEPENDENT not in self.findings:
-            self.findings[INDEPENDENT] = Finding(INDEPENDENT, first, judgement, candidate, leg, tuple(self.through))
+        self.findings[INDEPENDENT] = Finding(INDEPENDENT, first, judgement, candidate, leg, tuple(self.through))
 
     def alone(self, workload: Workload) -> Judgement:
         """Judge one run on a fresh implementation."""
@@ -204,11 +209,14 @@ class Study:
         return Finding(name, violation, judgement, session, leg, tuple(self.through))
 
     def shrink(self, finding: Finding) -> Finding:
-        """Make the only run of a finding smaller; a small scope is searched smallest first, so it is left as it is."""
-        if finding.leg.startswith("small scope") or len(finding.session.workloads) > 1:
+        """Make the only run of a finding smaller."""
+        if len(finding.session.workloads) > 1:
             return finding
 
         def fails(workload: Workload) -> bool:
+            self.tries -= 1
+            if self.tries < 0:
+                return False
             judgement = self.alone(workload)
             violation = judgement.violations.get(finding.invariant)
             return violation is not None and self._other_cause(finding.invariant, workload, violation) is None

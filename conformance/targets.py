@@ -64,6 +64,10 @@ class LocalImplementation:
     def generate(self) -> Generate:
         return self._generate
 
+    @property
+    def module(self) -> ModuleType:
+        return self._module
+
     def run(self, session: Session) -> list[Run]:
         return drive_session(self._generate, session)
 

@@ -114,10 +114,10 @@ class Workload:
 
     @property
     def situation(self) -> str:
-        """The kind of run this is: `plain`, `arguments`, or the kind of its fault."""
+        """The kind of run this is: `plain`, `sampled`, `arguments`, or the kind of its fault."""
         if not self.legal:
             return "arguments"
-        return self.fault.kind if self.fault else "plain"
+        return self.fault.kind if self.fault else "sampled" if self.sampled else "plain"
 
     def limits(self, dialect: Dialect) -> list[int]:
         counted = dialect.max_tokens == "total"
@@ -131,14 +131,14 @@ class Workload:
         """What the model says to `rows`; new int objects, so that `is` does not pass for `==`."""
         tree, outside = self.tree, (self.otherwise,)
         if not self.sampled:
-            return [-(-tree.get(row, outside)[0]) for row in rows]
+            return [_anew(tree.get(row, outside)[0]) for row in rows]
         counts: dict[Tokens, int] = {}
         out = []
         for row in rows:
             nth = counts.get(row, 0)
             counts[row] = nth + 1
             choices = tree.get(row, outside)
-            out.append(-(-choices[nth % len(choices)]))
+            out.append(_anew(choices[nth % len(choices)]))
         return out
 
     def allowance(self) -> int:
@@ -162,6 +162,11 @@ class Workload:
         more += ["sampled=True"] if self.sampled else []
         more += [f"fault={tuple(self.fault)!r}"] if self.fault else []
         return "\n".join(["Workload.of([", *rows, f"], {', '.join(more)})"])
+
+
+def _anew(token: int) -> int:
+    """An equal int that is another object, unless Python keeps only one of it."""
+    return -token * -1
 
 
 @dataclass(frozen=True)

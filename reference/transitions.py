@@ -41,7 +41,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class State:
-    """`slots[s]` is the request in slot s or None; `waiting` is in the order of arrival; `generated[r]` is request r's."""
+    """`slots[s]` is the request in slot s or None; `waiting` is in order of arrival; `generated[r]` is request r's."""
 
     waiting: tuple[int, ...]
     slots: tuple[int | None, ...]

@@ -32,7 +32,8 @@ INVARIANT = Invariant(
     mutants=(
         Mutant(
             "        tokens = model.next_tokens(batch)",
-            "        try:\n            tokens = model.next_tokens(batch)\n        except StopIteration:\n            return results",
+            "        try:\n            tokens = model.next_tokens(batch)\n"
+            "        except StopIteration:\n            return results",
         ),
     ),
 )

@@ -51,7 +51,8 @@ INVARIANT = Invariant(
     mutants=(
         Mutant(
             "        tokens = model.next_tokens(batch)",
-            "        try:\n            tokens = model.next_tokens(batch)\n        except Exception:\n            return results",
+            "        try:\n            tokens = model.next_tokens(batch)\n"
+            "        except Exception:\n            return results",
         ),
         Mutant(
             "        tokens = model.next_tokens(batch)",
@@ -60,7 +61,8 @@ INVARIANT = Invariant(
         ),
         Mutant(
             "        tokens = model.next_tokens(batch)",
-            "        try:\n            tokens = model.next_tokens(batch)\n        except Exception:\n            tokens = None\n"
+            "        try:\n            tokens = model.next_tokens(batch)\n"
+            "        except Exception:\n            tokens = None\n"
             "        if tokens is None:\n            raise RuntimeError('failed')",
         ),
     ),

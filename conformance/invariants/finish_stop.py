@@ -15,7 +15,8 @@ def past_finish(found: Attribution, reason: str, because: str) -> Violation | No
     split = found.divergence
     for stranger in split.strangers if split else ():
         if stranger.kind == "after finish" and found.ledger.finished.get(stranger.request or 0) == reason:
-            assert split is not None and stranger.request is not None
+            assert split is not None
+            assert stranger.request is not None
             name = found.name(stranger.request)
             expected = f"no row of {name}, {because}"
             return Violation(split.call, expected, f"the row {list(stranger.row)}", stranger.request)

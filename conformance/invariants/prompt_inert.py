@@ -25,7 +25,7 @@ def check(found: Attribution) -> Violation | None:
 
 
 def control(workload: Workload, violation: Violation) -> Workload:
-    """The same with prompts that explain nothing: no stop token, none empty but that of a request which its own filled."""
+    """The same with prompts that explain nothing: without stop token; the one that filled its limit is empty."""
     asks = []
     for index, ask in enumerate(workload.asks):
         prompt = tuple(10**6 + index if token == workload.stop_token else token for token in ask.prompt)

@@ -55,12 +55,13 @@ INVARIANT = Invariant(
     witness=witness,
     mutants=(
         Mutant(
-            "            if slot is None and waiting:",
-            "            if slot is None and waiting and (not any(slots) or index == slots.index(None)):",
+            "        for index, slot in enumerate(slots):\n            if slot is None and waiting:",
+            "        for index in [i for i, s in enumerate(slots) if s is None][: 1 if any(slots) else None]:\n"
+            "            if waiting:",
         ),
         Mutant(
             "        for index, slot in enumerate(slots):\n            if slot is None and waiting:",
-            "        for index, slot in enumerate(slots if not any(slots) else ()):\n            if slot is None and waiting:",
+            "        for index, slot in enumerate(() if any(slots) else slots):\n            if slot is None and waiting:",
         ),
     ),
 )

@@ -43,7 +43,12 @@ INVARIANT = Invariant(
     mutants=(
         Mutant(
             "        return [*self.request.prompt, *self.generated]",
-            "        return self.generated if not self.request.prompt else [*self.request.prompt, *self.generated]",
+            "        row = self.__dict__.setdefault('row', list(self.request.prompt))\n"
+            "        row += self.generated[len(row) - len(self.request.prompt) :]\n        return row",
+        ),
+        Mutant(
+            "            slot.generated.append(token)",
+            "            slot.generated[:] = [*batch[sent.index(index)][len(slot.request.prompt) :], token]",
         ),
     ),
 )

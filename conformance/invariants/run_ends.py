@@ -10,10 +10,10 @@ from conformance.invariant import Invariant, Mutant, Violation
 
 def check(found: Attribution) -> Violation | None:
     outcome, end = found.run.outcome, len(found.run.calls)
-    if isinstance(outcome, Unended) and (found.clean or found.divergence.call >= end - 1):  # type: ignore[union-attr]
-        return Violation(end, "the run to return", outcome.why)
     if not found.clean:
         return None
+    if isinstance(outcome, Unended):
+        return Violation(end, "the run to return", outcome.why)
     if isinstance(outcome, Raised) and found.failed is None:
         return Violation(end, "the run to return", f"{outcome.kind} was raised: {outcome.message}"[:300])
     early = [absence.request for absence in caused(found, "ends")]

@@ -55,7 +55,7 @@ class LoopMachine(RuleBasedStateMachine):
         self._start(kinds, slots, False)
 
     def _start(self, kinds: list[tuple[int, int]], slots: int, equal: bool) -> None:
-        asks = []
+        asks: list[Ask] = []
         for index, (size, limit) in enumerate(kinds):
             base = 100 if equal else 100 * (index + 1)
             prompt = (base, STOP)[:size] if size and not equal else (base,) * size
@@ -139,7 +139,7 @@ def scripted(run: SteppedRun, said: dict[Tokens, int]) -> Workload:
     """The workload that brings the same run about again, as plain data."""
     asks = []
     for ask in run.workload.asks:
-        prefix, script = ask.prompt, []
+        prefix, script = ask.prompt, list[int]()
         while prefix in said and len(script) < max(1, ask.max_tokens):
             script.append(said[prefix])
             prefix = (*prefix, said[prefix])

@@ -95,11 +95,9 @@ def four(dialect: Dialect) -> Iterator[Workload]:
     neighbours shows with three: limits up to 2 only. A request with nothing to generate changes no
     call, so four with one such are three and one: limits up to 2, at every place, with 2 slots.
     """
-    number = 0
-    for kinds, slots in product(product(BUSY, repeat=4), (2, 3)):
+    for number, (kinds, slots) in enumerate(product(product(BUSY, repeat=4), (2, 3))):
         yield built(kinds, slots, NAMING[0 if number % 4 else number // 4 % len(NAMING)], number, dialect)
-        number += 1
-    rest = [(kinds, 4) for kinds in combinations_with_replacement(BUSY, 4)]
+    rest: list[tuple[tuple[Kind, ...], int]] = [(kinds, 4) for kinds in combinations_with_replacement(BUSY, 4)]
     rest += [(kinds, 1) for kinds in product(SHORT, repeat=4)]
     rest += [((*kinds[:at], KINDS[0], *kinds[at:]), 2) for kinds in product(SHORT, repeat=3) for at in range(4)]
     for number, (kinds, slots) in enumerate(rest):

@@ -96,5 +96,5 @@ def _work_per_call(generate: Callable[..., Any], dialect: Dialect, count: int) -
         return 0.0  # that it fails is for `_works` to say
     finally:
         sys.settrace(before)
-        threading.settrace(before)  # type: ignore[arg-type]
+        threading.settrace(before)
     return lines / max(1, model.calls)

@@ -19,7 +19,7 @@ SECONDS = 5.0
 
 
 class SteppedRun:
-    """One run, advanced by `answer` and `fail`. `rows` is the batch that waits for an answer, None when it has ended."""
+    """One run, advanced by `answer` and `fail`. `rows` is the batch that waits for an answer, None at the end."""
 
     def __init__(self, generate: Generate, workload: Workload) -> None:
         self.workload = workload
@@ -76,7 +76,7 @@ class SteppedRun:
         answer = self._answers.get()
         if isinstance(answer, BaseException):
             raise answer
-        return [-(-token) for token in answer]
+        return [-token * -1 for token in answer]
 
     def _work(self, generate: Generate) -> None:
         outcome: Outcome

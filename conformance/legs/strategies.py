@@ -52,7 +52,7 @@ def workloads(draw: st.DrawFn, dialect: Dialect, *, largest: int = 9) -> Workloa
 
 
 def _request(draw: st.DrawFn, index: int, stop: int, mixed: bool) -> tuple[str, Tokens, int, Tokens]:
-    """Draw one request: id, prompt, limit, wished-for replies. `mixed` draws from one alphabet, else each has its own."""
+    """Draw one request: id, prompt, limit, wished-for replies; from one alphabet for all (`mixed`), or its own."""
     limit = draw(st.one_of(st.integers(0, 4), st.integers(0, 14)))
     ends = draw(st.integers(0, limit + 2))  # the place of the stop token; beyond the limit: none
     if mixed:

@@ -8,8 +8,8 @@ BREAKS = ("scale/steady",)
 
 
 def advance(results, running, tokens):
-    given = zip(running, tokens, strict=True)
-    return {**results, **{one.request_id: [*results[one.request_id], token] for one, token in given}}
+    given = {one.request_id: [token] for one, token in zip(running, tokens, strict=True)}
+    return {key: [*generated, *given.get(key, ())] for key, generated in results.items()}
 
 
 def generate(model, requests, num_slots, stop_token):

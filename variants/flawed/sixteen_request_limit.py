@@ -4,7 +4,7 @@ from collections import deque
 
 from reference.vocabulary import check_arguments
 
-BREAKS = ("refill/immediate", "run/ends")
+BREAKS = ("refill/immediate",)
 
 QUEUE_SIZE = 16
 

@@ -7,7 +7,7 @@ from collections import deque
 
 from reference.vocabulary import check_arguments
 
-BREAKS = ("admission/fifo", "refill/immediate")
+BREAKS = ("admission/fifo",)
 
 
 def generate(model, requests, num_slots, stop_token):

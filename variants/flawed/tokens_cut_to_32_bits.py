@@ -4,7 +4,7 @@ from itertools import islice
 
 from reference.vocabulary import check_arguments
 
-BREAKS = ("row/prefix", "output/own", "finish/stop")
+BREAKS = ("row/prefix", "output/own")
 
 
 class Sequence:
