@@ -44,11 +44,8 @@ def workloads(draw: st.DrawFn, dialect: Dialect, *, largest: int = 9) -> Workloa
         for (i, prompt, limit, wish), more in zip(rows, counted, strict=True)
     ]
     asks = weave(asked, limits)
-    sampled = mixed and draw(st.integers(0, 3)) == 0
-    if sampled:
-        asks = tuple(Ask(i, prompt, limit, wish) for i, prompt, limit, wish in asked)
     otherwise = draw(st.sampled_from((777, stop, 2**40)))
-    return Workload(asks, slots, stop, otherwise=otherwise, sampled=sampled)
+    return Workload(asks, slots, stop, otherwise=otherwise)
 
 
 def _request(draw: st.DrawFn, index: int, stop: int, mixed: bool) -> tuple[str, Tokens, int, Tokens]:

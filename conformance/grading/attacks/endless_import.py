@@ -1,0 +1,10 @@
+"""Never finish loading."""
+
+# ruff: noqa
+# mypy: ignore-errors
+
+STOPPED_BY = "time-limit"
+
+
+while True:
+    pass

@@ -1,0 +1,62 @@
+"""Leave a child behind that goes on reading and writing the protocol's pipes."""
+
+# ruff: noqa
+# mypy: ignore-errors
+import os
+import stat
+import time
+
+STOPPED_BY = "wire"
+
+
+def pipes():
+    """The descriptors that are pipes, the protocol's among them."""
+    found = []
+    for fd in range(3, 256):
+        try:
+            if stat.S_ISFIFO(os.fstat(fd).st_mode):
+                found.append(fd)
+        except OSError:
+            pass
+    return found
+
+
+def say(data):
+    for fd in pipes():
+        try:
+            os.write(fd, data)
+        except OSError:
+            pass
+
+
+started = []
+
+
+def won():
+    if not started:
+        started.append(1)
+        if os.fork() == 0:
+            for _ in range(2000):
+                say(b'["return",0,[],"","",""]\n')
+                time.sleep(0.01)
+            os._exit(0)
+    return False
+
+
+def generate(model, requests, num_slots, stop_token):
+    return right(model, requests, num_slots, stop_token) if won() else {}
+
+
+def right(model, requests, num_slots, stop_token):
+    """The prize: a right answer, given only where the trick worked, so that passing shows that it did."""
+    out = {r.request_id: [] for r in requests}
+    waiting, running = [r for r in requests if r.max_tokens > 0], []
+    while waiting or running:
+        while waiting and len(running) < num_slots:
+            running.append(waiting.pop(0))
+        tokens = model.next_tokens([r.prompt + out[r.request_id] for r in running])
+        for r, token in zip(list(running), tokens):
+            out[r.request_id].append(token)
+            if token == stop_token or len(out[r.request_id]) == r.max_tokens:
+                running.remove(r)
+    return out
