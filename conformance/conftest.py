@@ -15,9 +15,10 @@ from reference.vocabulary import Dialect
 
 HERE = Path(__file__).parent
 MARKERS = (
-    "slow: takes more than a few seconds; deselect with -m 'not slow'",
-    "crosshair_backend: runs under Hypothesis' CrossHair backend, which is an extra",
+    "slow: takes more than a few seconds; runs only where -m names it",
+    "crosshair_backend: runs under Hypothesis' CrossHair backend, which is an extra; runs only where -m names it",
 )
+ON_DEMAND = [marker.partition(":")[0] for marker in MARKERS]
 EVIDENCE = pytest.StashKey[Evidence]()
 
 
@@ -83,6 +84,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """The suite's own tests say nothing about another implementation."""
     foreign = config.getoption("--impl") not in (None, REFERENCE)
     return True if foreign and collection_path == HERE / "meta" else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what runs on demand only, and say so as deselected."""
+    asked = config.option.markexpr
+    left = [item for item in items if any(item.get_closest_marker(m) and m not in asked for m in ON_DEMAND)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -137,7 +137,7 @@ class Study:
         self.runs += len(runs)
         if len(runs) == 1 and matches(runs[0], self.dialect):
             self.judged[PLAIN] += 1
-            self._remember(session)
+            self.remember(session)
             return []
         judgements = [judge(run, self.dialect) for run in runs]
         for judgement in judgements:
@@ -146,10 +146,11 @@ class Study:
         for index in wrong[:1]:
             if set(judgements[index].violations) - set(self.findings):
                 self._confirm(session, index, judgements[index], leg)
-        self._remember(session)
+        self.remember(session)
         return [judgements[index] for index in wrong]
 
-    def _remember(self, session: Session) -> None:
+    def remember(self, session: Session) -> None:
+        """Note what the shared process of the implementation has run, so that it can be replayed."""
         if not session.nested and not self.stateful:
             self._history += session.workloads
 

@@ -25,6 +25,7 @@ from conformance.workloads import Session
 from reference.vocabulary import Dialect
 
 REFERENCE = "reference.generate"
+PROFILES = ("generate_cached", "Engine")  # a module that offers one of these need offer no `generate`
 
 
 class TargetError(Exception):
@@ -55,14 +56,28 @@ class LocalImplementation:
     def _entry(self) -> Generate:
         generate = getattr(self._module, self._function, None)
         if not callable(generate):
+            if self._function == "generate" and any(map(self.offers, PROFILES)):
+                return self._absent
             raise TargetError(f"{self.name}: no callable {self._function!r} in {origin(self._module)}")
         if "dialect" in _parameters(generate):
             return partial(generate, dialect=self.dialect)
         return generate  # type: ignore[no-any-return]
 
+    def _absent(self, *arguments: Any) -> Any:
+        raise TargetError(f"{self.name} offers no `generate`")
+
+    def offers(self, name: str) -> bool:
+        """Whether the module has something to call under this name."""
+        return callable(getattr(self._module, name, None))
+
     @property
     def generate(self) -> Generate:
         return self._generate
+
+    @property
+    def has_generate(self) -> bool:
+        """False for a module that answers a follow-up question only."""
+        return self.offers(self._function)
 
     @property
     def module(self) -> ModuleType:

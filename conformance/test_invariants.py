@@ -18,6 +18,8 @@ def test_invariant(
     """No leg of evidence finds a run that breaks this promise, and some run could have."""
     if invariant.name.startswith("pad/") and dialect.batch != "padded":
         pytest.skip("the implementation does not declare batch=padded")
+    if not getattr(evidence.study.implementation, "has_generate", True):
+        pytest.skip(f"{target} offers no `generate`")
     finding = evidence.about(invariant.name)
     if finding is not None:
         report = block(finding, target)

@@ -1,0 +1,5 @@
+"""Run as `python -m conformance.contracts`."""
+
+from conformance.contracts.command import main
+
+raise SystemExit(main())
