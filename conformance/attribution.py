@@ -172,7 +172,7 @@ def _take(reading: Attribution, index: int, call: Call) -> Iterator[Attribution]
     padded = reading.dialect.batch == "padded"
     size_right = len(call.rows) == (num_slots if padded else len(required))
     if call.malformed or not required or not size_right or sum(o is not None for o in owners) != len(required):
-        yield _diverged(reading, index, call, entering, owners)
+        yield diverged(reading, index, call, entering, owners)
         return
     if call.replies is None or len(call.replies) != len(call.rows):
         reading.owners.append(owners)
@@ -239,9 +239,10 @@ def _advance(reading: Attribution, entering: list[int], replies: Tokens, owners:
 # -- The divergence, taken apart -------------------------------------------------------------------------
 
 
-def _diverged(
+def diverged(
     reading: Attribution, index: int, call: Call, entering: list[int], owners: tuple[int | None, ...]
 ) -> Attribution:
+    """Take the diverging call apart: who had a row, and what the rows are that are nobody's."""
     ledger, padded = reading.ledger, reading.dialect.batch == "padded"
     seen = [owner for owner in owners if owner is not None]
     late = [request for request in ledger.waiting if request not in seen]

@@ -23,6 +23,8 @@ def in_this_process(request: pytest.FixtureRequest, target: str) -> None:
     """Skip what symbolic execution cannot serve: it needs the implementation's own Python code, outside any sandbox."""
     if request.config.getoption("--isolated") or target.startswith("exec:"):
         pytest.skip("not confirmed: an implementation in another process cannot be executed symbolically")
+    if not load(target).has_generate:
+        pytest.skip(f"{target} offers no `generate`")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,41 @@
+"""A freed slot spends one call on being cleaned before it takes the next request."""
+
+from collections import deque
+
+from reference.vocabulary import check_arguments
+
+BREAKS = ("cached:refill/immediate",)
+
+
+def generate_cached(model, requests, num_slots, stop_token):
+    check_arguments(requests, num_slots)
+    outputs = {request.request_id: [] for request in requests}
+    waiting = deque(request for request in requests if request.max_tokens > 0)
+    slots = [None] * num_slots
+    pending = [[] for _ in slots]
+    dirty = set()
+    try:
+        while True:
+            for index in range(num_slots):
+                if index not in dirty and slots[index] is None and waiting:
+                    slots[index] = waiting.popleft()
+                    pending[index] = list(slots[index].prompt)
+            dirty.clear()
+            busy = [index for index in range(num_slots) if slots[index] is not None]
+            if not busy and not waiting:
+                return outputs
+            if not busy:
+                continue
+            tokens = model.forward([(index, pending[index]) for index in busy])
+            for index, token in zip(busy, tokens, strict=True):
+                request = slots[index]
+                outputs[request.request_id].append(token)
+                pending[index] = [token]
+                if token == stop_token or len(outputs[request.request_id]) == request.max_tokens:
+                    slots[index] = None
+                    model.reset(index)
+                    dirty.add(index)
+    finally:
+        for index in range(num_slots):
+            if slots[index] is not None:
+                model.reset(index)
