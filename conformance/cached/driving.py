@@ -9,7 +9,7 @@ from typing import Any
 from conformance.cached.history import CachedRun
 from conformance.cached.mock import CachedMock, Replies
 from conformance.history import Outcome, Raised, Unended
-from conformance.run import SECONDS, Generate, RunStopped, chained, changed, deadline, normalised
+from conformance.run import SECONDS, Generate, RunStopped, beside, chained, changed, deadline, normalised
 from conformance.workloads import Session, Workload
 from reference.vocabulary import Request
 
@@ -59,7 +59,8 @@ def drive_session(generate_cached: Generate, session: CachedSession, seconds: fl
         outer, inner = session.workloads
         runs: list[CachedRun] = []
         with deadline(seconds):
-            first = drive(generate_cached, outer, None, lambda: runs.append(drive(generate_cached, inner)))
+            inside = lambda: beside(lambda: runs.append(drive(generate_cached, inner)))  # noqa: E731
+            first = drive(generate_cached, outer, None, inside)
         return [first, *runs]
     shared = CachedMock() if session.same_model else None
     with deadline(seconds):

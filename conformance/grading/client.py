@@ -146,7 +146,10 @@ class Model:
             if message[0] == "run":
                 self._wire.ahead.append(message)
             elif message[0] == "inside":
-                self._serve(message)
+                # As another caller would: an event loop takes no second one in its own thread.
+                thread = threading.Thread(target=self._serve, args=(message,), daemon=True)
+                thread.start()
+                thread.join()
             else:
                 return message
 
