@@ -283,7 +283,7 @@ def _stranger(reading: Attribution, index: int, row: Tokens, seen: list[int]) ->
         if request in before and (row == due or (reason == "stop" and row == due[:-1])):
             return Stranger(row, "after finish", request)
     missing = [r for r in ledger.running if r not in seen]
-    for request in missing:
+    for request in (*missing, *(r for r in before if r is not None and r in ledger.finished)):
         if _crossed(reading, index, row, request):
             return Stranger(row, "crossed", request)
     for request in (*missing, *ledger.finished, *ledger.running):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -44,6 +45,9 @@ def _smaller(workload: Workload) -> Iterator[Workload]:
             yield from _made(workload, asks=(*workload.asks[:index], less, *workload.asks[index + 1 :]))
     if workload.otherwise != PLAIN_REPLY:
         yield from _made(workload, otherwise=PLAIN_REPLY)
+    renamed = tuple(ask._replace(request_id=f"r{i}") for i, ask in enumerate(workload.asks))
+    if renamed != workload.asks and all(re.fullmatch(r"r\d+", ask.request_id) for ask in workload.asks):
+        yield from _made(workload, asks=renamed)
     if workload.sampled:
         yield from _made(workload, sampled=False)
 

@@ -146,10 +146,9 @@ class Model:
             if message[0] == "run":
                 self._wire.ahead.append(message)
             elif message[0] == "inside":
-                # As another caller would: an event loop takes no second one in its own thread.
-                thread = threading.Thread(target=self._serve, args=(message,), daemon=True)
-                thread.start()
-                thread.join()
+                beside = threading.Thread(target=self._serve, args=(message,), daemon=True)
+                beside.start()  # in a thread, as another caller would: an event loop takes no second one in its own
+                beside.join()
             else:
                 return message
 
