@@ -146,7 +146,7 @@ def attribute(run: Run, dialect: Dialect) -> Attribution:
     for index, call in enumerate(run.calls):
         after: list[Attribution] = []
         for reading in frontier:
-            after += _take(reading, index, call)
+            after += take(reading, index, call)
         survivors = [reading for reading in after if reading.clean]
         if not survivors:
             return after[0]
@@ -163,7 +163,7 @@ def _begin(run: Run, dialect: Dialect) -> Attribution:
     return Attribution(run, dialect, limits, [], ledger, None)
 
 
-def _take(reading: Attribution, index: int, call: Call) -> Iterator[Attribution]:
+def take(reading: Attribution, index: int, call: Call) -> Iterator[Attribution]:
     """Yield what `reading` becomes with one more call: diverged, or one reading for each way to share the replies."""
     ledger, num_slots = reading.ledger, reading.run.workload.num_slots
     entering = ledger.due_to_enter(num_slots)
@@ -178,7 +178,7 @@ def _take(reading: Attribution, index: int, call: Call) -> Iterator[Attribution]
         reading.owners.append(owners)
         yield reading
         return
-    shares = list(_shares(call, owners))
+    shares = list(shares_of(call, owners))
     for shared in shares:
         after = reading
         if len(shares) > 1:
@@ -198,7 +198,7 @@ def _owners(call: Call, due: list[tuple[Tokens, int]]) -> tuple[int | None, ...]
     return tuple(owners)
 
 
-def _shares(call: Call, owners: tuple[int | None, ...]) -> Iterator[tuple[int | None, ...]]:
+def shares_of(call: Call, owners: tuple[int | None, ...]) -> Iterator[tuple[int | None, ...]]:
     """Yield each way to give equal rows to their requests that makes a difference, that is, by distinct replies."""
     assert call.replies is not None
     groups: dict[Tokens, list[int]] = {}

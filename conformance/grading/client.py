@@ -29,16 +29,8 @@ NAMES = ("generate", "generate_cached", "Engine", "AsyncEngine")
 INTS = frozenset({int})
 TEXT = 300  # characters of any text sent
 FIRST_FREE_FD = 10  # the pipes move here, out of the way of what reads and writes 0, 1 and 2
-ORDINARY = (
-    ValueError,
-    KeyError,
-    IndexError,
-    RuntimeError,
-    TimeoutError,
-    StopIteration,
-    StopAsyncIteration,
-    GeneratorExit,
-)
+ORDINARY = (ValueError, KeyError, IndexError, RuntimeError, TimeoutError)
+SPECIAL = (StopIteration, StopAsyncIteration, GeneratorExit)
 
 _fork, _exit, _read, _write, _wait = os.fork, os._exit, os.read, os.write, os.waitpid
 _scan: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
@@ -259,7 +251,7 @@ def exception(name: str) -> type[BaseException]:
         from asyncio import CancelledError  # slow to import, and seldom needed
 
         return CancelledError
-    for known in (ModelFailure, ModelInterrupt, *ORDINARY):
+    for known in (ModelFailure, ModelInterrupt, *ORDINARY, *SPECIAL):
         if known.__name__ == name:
             return known
     return type(name, (Exception,), {})
