@@ -28,7 +28,7 @@ def expected(workload: Workload, dialect: Dialect) -> Expected:
     queue = [r for r, limit in enumerate(limits) if limit]
     queue.reverse()
     running: list[int] = []
-    calls = []
+    calls: list[list[Tokens]] = []
     outside = (workload.otherwise,)
     while True:
         while queue and len(running) < slots:

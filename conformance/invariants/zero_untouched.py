@@ -15,7 +15,8 @@ def check(found: Attribution) -> Violation | None:
     split = found.divergence
     for stranger in split.strangers if split else ():
         if stranger.kind == "nothing to do":
-            assert split is not None and stranger.request is not None
+            assert split is not None
+            assert stranger.request is not None
             name = found.name(stranger.request)
             return Violation(split.call, f"no row of {name}, which may have no token", "a row of it", stranger.request)
     idle = caused(found, "zero")

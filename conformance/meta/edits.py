@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from conformance.history import Call, Raised, Returned, Run, Unended
 from conformance.workloads import Tokens
-from reference.transitions import Problem, halted, replay
-from reference.vocabulary import Dialect
 
 T = TypeVar("T")
 ODD = 999_999  # a token that nobody generates
@@ -66,22 +64,3 @@ def _pairs(pairs: tuple[tuple[str, Tokens], ...]) -> Iterator[tuple[tuple[str, T
         if i + 1 < len(pairs):
             other = pairs[i + 1]
             yield (*pairs[:i], (key, other[1]), (other[0], tokens), *pairs[i + 2 :])
-
-
-def accepted(run: Run, dialect: Dialect) -> bool:
-    """Whether the transition system explains the run: its calls, and what it returned."""
-    outcome, workload = run.outcome, run.workload
-    if not isinstance(outcome, Returned) or outcome.malformed or any(call.malformed for call in run.calls):
-        return False
-    problem = Problem.of(workload.requests(), workload.num_slots, workload.stop_token, dialect)
-    steps = [(call.rows, call.replies or ()) for call in run.calls]
-    states = replay(problem, steps, padded=dialect.batch == "padded")
-    results = [
-        {
-            ask.request_id: tuple(dialect.output(tokens, workload.stop_token))
-            for ask, tokens in zip(workload.asks, state.generated, strict=True)
-        }
-        for state in states
-        if halted(state)
-    ]
-    return len({key for key, _ in outcome.pairs}) == len(outcome.pairs) and dict(outcome.pairs) in results

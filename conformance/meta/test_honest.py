@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import pytest
 
 from conformance.evidence import Evidence
 from conformance.history import Returned
-from conformance.legs import scope
-from conformance.meta.edits import accepted
 from conformance.meta.mutation import modules
+from conformance.proving.replaying import accepted, small
 from conformance.targets import REFERENCE, load
-from conformance.workloads import Session, Workload
-from reference.vocabulary import Dialect
+from conformance.workloads import Session
 
 HONEST = list(modules("variants"))
 EVERY_DIALECT = [
@@ -53,23 +49,12 @@ def test_every_run_replays_through_the_transition_system(name: str) -> None:
     """The bridge: without it, what is proved of the transition system says nothing about the code."""
     implementation = load(name)
     count = 0
-    for workload in replayed(name, implementation.dialect):
+    for workload in small(implementation.dialect, every=1 if name == REFERENCE else 8):
         (run,) = implementation.run(Session((workload,)))
         assert isinstance(run.outcome, Returned)
         assert accepted(run, implementation.dialect), run
         count += 1
     assert count == (16_000 if name == REFERENCE else 2_000) + 963 + 1_344 + 264
-
-
-def replayed(name: str, dialect: Dialect) -> Iterator[Workload]:
-    """The small scope; of three and four requests a part for the variants, which is every third for the reference."""
-    parts: list[Callable[[Dialect], Iterator[Workload]]] = [scope.shared, scope.sampled, lambda d: scope.up_to(2, d)]
-    for part in parts:
-        yield from part(dialect)
-    every = 1 if name == REFERENCE else 8
-    for number, workload in enumerate([*scope.three(dialect), *scope.four(dialect)][:16_000]):
-        if number % every == 0:
-            yield workload
 
 
 def test_there_are_enough_of_them() -> None:
