@@ -61,7 +61,8 @@ INVARIANT = Invariant(
         ),
         Mutant(
             "        for index, slot in enumerate(slots):\n            if slot is None and waiting:",
-            "        for index, slot in enumerate(() if any(slots) else slots):\n            if slot is None and waiting:",
+            "        for index, slot in enumerate(() if any(slots) else slots):\n"
+            "            if slot is None and waiting:",
         ),
     ),
 )

@@ -18,6 +18,7 @@ def edits(run: Run) -> Iterator[Run]:
     yield run
     for calls in _lists(run.calls):
         yield replace(run, calls=calls)
+    yield replace(run, calls=(*run.calls, Call((), ())))
     for index, call in enumerate(run.calls):
         for other in _calls(call, run.workload.stop_token):
             yield replace(run, calls=(*run.calls[:index], other, *run.calls[index + 1 :]))
