@@ -1,0 +1,128 @@
+"""Grade one candidate: open it behind the wire, examine it, pronounce."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shlex
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from conformance.grading.dialects import DEFAULT, Readings, compatible
+from conformance.grading.isolated import IsolatedImplementation, LoadFailed
+from conformance.grading.referee import Examination
+from conformance.grading.referee_legs import EFFORTS, Effort, plan
+from conformance.grading.referee_watch import Tally, Watched
+from conformance.grading.sandbox import CONTAINING, SandboxError
+from conformance.grading.schema import Candidate, How, Sandbox, Verdict
+from conformance.grading.verdict import Circumstances, pronounce, unexamined
+from conformance.targets import TargetError, parse_dialect
+from reference.vocabulary import Dialect
+
+SECONDS: dict[Effort, float] = {"quick": 30, "default": 120, "thorough": 1200}
+INFER = "infer"
+Factory = Callable[..., Any]
+
+
+def grade(
+    candidate: str | Path,
+    *,
+    effort: Effort = "default",
+    dialect: str | Dialect = INFER,
+    seed: int | None = None,
+    require: Sequence[str] = (),
+    packages: bool = False,
+    factory: Factory = IsolatedImplementation,
+) -> Verdict:
+    """Grade a candidate and return the verdict.
+
+    `candidate` is a path, any other target of the command line, or source text, which has more than
+    one line. `dialect` is "infer" or `axis=value,...`; `seed` is drawn when it is None; `require` names
+    sandbox layers to insist on; `packages` shows the installed packages to the candidate.
+
+    Raises TargetError for a target that is not there, SandboxError for a sandbox that cannot be had,
+    and ValueError for bad arguments. Whatever a candidate does is in the verdict, and raises nothing.
+    """
+    if effort not in EFFORTS:
+        raise ValueError(f"effort={effort!r} should be one of {', '.join(EFFORTS)}")
+    fixed = dialect if isinstance(dialect, Dialect) else None if dialect == INFER else parse_dialect(dialect)
+    drawn = secrets.randbits(32) if seed is None else seed
+    text = str(candidate)
+    with tempfile.TemporaryDirectory(prefix="slotspec-") if "\n" in text else nullcontext("") as folder:
+        target = text
+        if folder:
+            target = str(Path(folder) / "candidate.py")
+            Path(target).write_text(text)
+        what = described(target, source=bool(folder))
+
+        def opened() -> Any:
+            return factory(target, fixed, require=require, packages=packages)
+
+        return _graded(what, opened, effort, fixed, drawn)
+
+
+def _graded(what: Candidate, opened: Callable[[], Any], effort: Effort, fixed: Dialect | None, seed: int) -> Verdict:
+    started = perf_counter()
+    declared: dict[str, str] = {}
+
+    def given(layers: Sequence[str] = ()) -> Circumstances:
+        contained = all(layer in layers for layer in CONTAINING)
+        return Circumstances(what, effort, seed, declared, fixed is not None, Sandbox(list(layers), contained))
+
+    try:
+        candidate = opened()
+    except LoadFailed as error:
+        reason = str(error).partition(": ")[2] or str(error)
+        return unexamined(given(), "invalid", reason, fixed or DEFAULT, perf_counter() - started)
+    try:
+        declared = declaration(candidate)
+        possible = (fixed,) if fixed else compatible(declared)
+        watched = Watched(candidate, Tally(SECONDS[effort]), candidate.dialect)
+        examination = Examination(watched, Readings(possible, chosen=candidate.dialect))
+        examination.examine(plan(effort, seed), scale=effort != "quick")
+        return pronounce(examination, given(candidate.layers), perf_counter() - started)
+    except (SandboxError, TargetError):
+        raise
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        reason = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        return unexamined(given(candidate.layers), "referee-error", reason, fixed or DEFAULT, perf_counter() - started)
+    finally:
+        candidate.close()
+
+
+def declaration(candidate: Any) -> dict[str, str]:
+    """What the candidate says of its dialect; all of it where it can be told which to take."""
+    if hasattr(candidate, "declared"):
+        return dict(candidate.declared)
+    hello = candidate._held[0].hello
+    return dict(vars(candidate.dialect)) if "choose" in hello.abilities else dict(hello.dialect)
+
+
+def described(target: str, *, source: bool = False) -> Candidate:
+    """Say what a target is, with the digest of its file."""
+    if target.startswith("exec:"):
+        words: list[str] = []
+        with suppress(ValueError):
+            words = shlex.split(target.removeprefix("exec:"))
+        files = [word for word in words[1:] if Path(word).is_file()]
+        return Candidate(target, "program", digest(files[0]) if len(files) == 1 else None)
+    place, colon, function = target.rpartition(":")
+    path = place if colon and function.isidentifier() else target
+    if path.endswith(".py") or "/" in path:
+        how: How = "source" if source else "file"
+        return Candidate("<source>" if source else target, how, digest(path))
+    return Candidate(target, "module", None)
+
+
+def digest(path: str) -> str | None:
+    """SHA-256 of a file; None where it cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None

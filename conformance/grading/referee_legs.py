@@ -1,0 +1,96 @@
+"""What a candidate is asked, by effort: legs of the study, and samples of them drawn with the seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, product
+from typing import Literal, get_args
+
+from conformance.grading.referee_random import random_workload
+from conformance.legs import scope
+from conformance.study import LEGS, Leg
+from conformance.workloads import Session, Workload
+from reference.vocabulary import Dialect
+
+Workloads = Callable[[Dialect], Iterator[Workload]]
+Sessions = Callable[[Dialect], Iterator[Session]]
+Effort = Literal["quick", "default", "thorough"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+BY_NAME = {leg.name: leg for leg in LEGS}
+TWO, THREE, FOUR = (BY_NAME[f"small scope, {count} requests"] for count in (2, 3, 4))
+EMPTIES, SHARED = BY_NAME["small scope, empty prompts"], BY_NAME["small scope, shared prefixes"]
+EXTRAORDINARY, CORNERS = BY_NAME["scenarios"], BY_NAME["corners"]
+
+
+def plan(effort: Effort, seed: int) -> list[Leg]:
+    """The legs of an effort, in their order. The same seed asks the same."""
+    if effort == "quick":
+        return [TWO, EXTRAORDINARY, _three(seed, 8), *_detecting(seed, 16)]
+    if effort == "default":
+        return [TWO, EXTRAORDINARY, THREE, CORNERS, _four(seed), _random(seed, 200), *_detecting(seed, 3)]
+    return [TWO, EXTRAORDINARY, THREE, CORNERS, FOUR, _random(seed, 3000), EMPTIES, SHARED]
+
+
+def _alone(workloads: Iterable[Workload]) -> Iterator[Session]:
+    return (Session((workload,)) for workload in workloads)
+
+
+def _one_of(group: int, seed: int, of: Workloads) -> Sessions:
+    """One workload of every `group` that follow each other, so that no part of the enumeration is left out."""
+
+    def sessions(dialect: Dialect) -> Iterator[Session]:
+        draw = random.Random(seed)
+        every = of(dialect)
+        while chosen := list(islice(every, group)):
+            yield Session((draw.choice(chosen),))
+
+    return sessions
+
+
+def _three(seed: int, group: int) -> Leg:
+    return Leg("sample of 3 requests", f"one of every {group} of the small scope", _one_of(group, seed, scope.three))
+
+
+def _detecting(seed: int, group: int) -> list[Leg]:
+    """Samples of the legs that are for detection only."""
+    legs = (
+        ("sample of empty prompts", scope.empties),
+        ("sample of shared prefixes", scope.shared),
+        ("sample of equal rows with unequal replies", scope.sampled),
+    )
+    bound = f"one of every {group} of the small scope"
+    return [Leg(name, bound, _one_of(group, seed, of), naming=False) for name, of in legs]
+
+
+def _four(seed: int) -> Leg:
+    """Draw from each stratum of four requests: the number of slots, and the kinds of the first two requests."""
+
+    def sessions(dialect: Dialect) -> Iterator[Session]:
+        draw = random.Random(seed)
+        for number, (slots, first, second) in enumerate(product((2, 3), scope.KINDS, scope.KINDS)):
+            for third in draw.sample(scope.KINDS, 4):
+                kinds = [first, second, third, draw.choice(scope.KINDS)]
+                yield Session((scope.built(kinds, slots, scope.NAMING[number % 3], draw.randrange(60), dialect),))
+        for slots, first in product((1, 4), scope.KINDS):
+            kinds = [first, *draw.choices(scope.KINDS, k=3)]
+            yield Session((scope.built(kinds, slots, scope.PLAIN, draw.randrange(60), dialect),))
+
+    return Leg("sample of 4 requests", "drawn by slots and by the kinds of the first two requests", sessions)
+
+
+def _random(seed: int, count: int) -> Leg:
+    def sessions(dialect: Dialect) -> Iterator[Session]:
+        draw = random.Random(seed)
+        return _alone(random_workload(draw, dialect) for _ in range(count))
+
+    return Leg("random workloads", f"{count} drawn: up to 20 requests, token values and prompts of all kinds", sessions)
+
+
+def busy(dialect: Dialect) -> Iterator[Session]:
+    """Some workloads in which much is at stake at once, and each promise in one."""
+    kinds = scope.BUSY
+    for number in range(120):
+        chosen = [kinds[(number * step) % len(kinds)] for step in (1, 2, 5, 7)][: 3 + number % 2]
+        chosen[1:1] = [scope.KINDS[0]] * (number % 8 == 0)
+        yield Session((scope.built(chosen, 1 + number % 3, scope.NAMING[number // 3 % 3], number, dialect),))
