@@ -1,0 +1,43 @@
+"""The promises of the engine profile, one test each: `pytest conformance/ --impl variants.x -k abort/silent`.
+
+It applies to a module that offers `Engine`; the default run checks the reference's.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.engine.catalogue import ENGINE
+from conformance.engine.evidence import Evidence
+from conformance.engine.report import block
+from conformance.engine.targets import REFERENCE, lacks, subject
+from conformance.invariant import Invariant
+from conformance.targets import REFERENCE as CORE
+from conformance.targets import load, parse_dialect
+
+
+@pytest.fixture(scope="module")
+def engine_evidence(target: str, pytestconfig: pytest.Config) -> Evidence:
+    """The study of the module's `Engine`; skipped, with the reason, where it has none."""
+    if pytestconfig.getoption("--isolated") or target.startswith("exec:"):
+        pytest.skip("the engine profile is checked in this process only")
+    place = REFERENCE if target == CORE else target
+    implementation = load(place)
+    if reason := lacks(implementation.module):
+        pytest.skip(f"the engine profile does not apply to {target}: {reason}")
+    chosen = pytestconfig.getoption("--dialect")
+    dialect = parse_dialect(chosen, implementation.dialect) if chosen else None
+    return Evidence(subject(place, dialect), pytestconfig.getoption("--examples"))
+
+
+@pytest.mark.parametrize("invariant", ENGINE.values(), ids=lambda invariant: invariant.name)
+def test_engine(invariant: Invariant, engine_evidence: Evidence, request: pytest.FixtureRequest) -> None:
+    """No leg of evidence finds an engine's life that breaks this promise, and some life could have."""
+    finding = engine_evidence.about(invariant.name)
+    if finding is not None:
+        report = block(finding, engine_evidence.study.dialect)
+        if invariant.level == "SHOULD" and request.config.getoption("--should") == "report":
+            pytest.xfail(f"SHOULD: {report}")
+        pytest.fail(report, pytrace=False)
+    if not engine_evidence.study.judged[invariant.name]:
+        pytest.skip(f"not judged (blocked by {engine_evidence.blocked_by(invariant.name)})")

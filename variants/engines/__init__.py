@@ -1,0 +1,1 @@
+"""Engines with interfaces of their own, and the adapters that put them behind the profile."""
