@@ -147,7 +147,7 @@ def bounded_wait(problem: Problem, fair: Fair, slip: Slip) -> Claims:
     def none(s: ArithRef) -> BoolRef:
         return And(fair.turns(s) == 0, fair.sums(s) == 0, fair.quotas(s) == 0)
 
-    new = And(fair.calls == 0, problem.every(0, slots + 1, lambda s: none(s)))
+    new = And(fair.calls == 0, problem.every(0, slots + 1, none))
     streaks = each_held(problem, state, lambda s: fair.streak(s) >= START)
     begun = And(waits(fair), state.place(fair.mine) - state.front == AHEAD, state.cursor == 0, new, streaks)
     _, after = slip.change(problem, fair, steps(problem, fair)["advance"])

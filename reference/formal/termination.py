@@ -87,8 +87,9 @@ def no_token(problem: Problem, before: State, after: State) -> State:
 THEOREMS = (
     theorem(
         "termination/variant",
-        "Each call brings the sum of the tokens that are left down by one or more, nothing but an arrival brings it up, "
-        "and that by no more than the limit; so a run makes at most as many calls as its limits add up to.",
+        "Each call brings the sum of the tokens that are left down by one or more, nothing but an arrival "
+        "brings it up, and that by no more than the limit; "
+        "so a run makes at most as many calls as its limits add up to.",
         "induction over the requests",
         variant,
         Fault("a call gives no token", "advance", no_token),
