@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from conformance.catalogue import EVERY
@@ -34,9 +35,11 @@ def judge(history: History, dialect: Dialect, catalogue: Iterable[Invariant] | N
 
 def judged(reading: Reading, catalogue: Iterable[Invariant] | None = None) -> Judgement:
     """Judge what was read so far; of use where a history is read event by event."""
+    if catalogue is None and reading.clean and not reading.changed:
+        return Judgement(reading, {}, _every(reading.situation), frozenset())
     spoken = [i for i in (ENGINE.values() if catalogue is None else catalogue) if reading.situation in i.situations]
     violations: dict[str, EngineViolation] = {}
-    for invariant in spoken if reading.faults or reading.changed else ():
+    for invariant in spoken:
         check: Any = invariant.check
         violation = check(reading)
         if violation is not None:
@@ -44,3 +47,8 @@ def judged(reading: Reading, catalogue: Iterable[Invariant] | None = None) -> Ju
     names = frozenset(invariant.name for invariant in spoken)
     blocked = frozenset() if reading.clean else names - violations.keys()
     return Judgement(reading, violations, names - blocked, blocked)
+
+
+@cache
+def _every(situation: str) -> frozenset[str]:
+    return frozenset(name for name, invariant in ENGINE.items() if situation in invariant.situations)

@@ -321,7 +321,7 @@ def test_threads_are_not_followed() -> None:
     assert len(symbolic.followed("variants.columns")) == len(PATIENT) == 8
 
 
-@pytest.mark.parametrize("name", ["bridge/fair-", "replay/columns", "lines/chunked", "lives/slots", "turns/ring"])
+@pytest.mark.parametrize("name", ["bridge/fair-", "replay/columns", "lines/chunked", "turns/ring"])
 def test_the_bridge_holds(name: str) -> None:
     result = run("--only", "bridge", "-k", name)
     assert result.exit_code == 0, result.output

@@ -99,7 +99,7 @@ def fair_comparisons() -> Iterator[Theorem]:
         "The policy of the quantum as z3 has it admits, yields and advances as a plain program of it does.",
         "3 and 4 requests of up to 3 tokens in up to 3 slots, with and without arrivals, quantum 1 and 2; 366 steps",
         fair_policy.compare_policy,
-        {"who entered last yields first": lambda: fair_policy.compare_policy(newest_first=True)},
+        {"who entered last yields first": fair_policy.compare_newest_first},
     )
     yield compared(
         "bridge/fair-engine",

@@ -212,9 +212,15 @@ def true(term: BoolRef) -> bool:
     return bool(is_true(simplify(term)))
 
 
-def compare_policy(*, newest_first: bool = False) -> Compared:
+def compare_policy() -> Compared:
     """Compare the encoded policy with the program: who enters, whose turn it is to yield, and what a call leaves."""
-    return compare(result for case, quantum in policy_cases() for result in _lockstep(case, quantum, newest_first))
+    return compare(result for case, quantum in policy_cases() for result in _lockstep(case, quantum))
+
+
+def compare_newest_first() -> Compared:
+    """Compare with an encoding in which, of those due, the last to enter yields first; two slots show it."""
+    pairs = ((case, quantum) for case, quantum in policy_cases() if (case.slots, quantum) == (2, 1))
+    return compare(result for case, quantum in pairs for result in _lockstep(case, quantum, newest_first=True))
 
 
 def policy_cases() -> Iterator[tuple[Case, int]]:
@@ -224,7 +230,7 @@ def policy_cases() -> Iterator[tuple[Case, int]]:
             yield Case(slots, lengths, tuple(range(len(lengths)))), quantum
 
 
-def _lockstep(case: Case, quantum: int, newest_first: bool) -> Iterator[tuple[str, bool, object]]:
+def _lockstep(case: Case, quantum: int, newest_first: bool = False) -> Iterator[tuple[str, bool, object]]:
     policy, step, shape = begun(case, quantum), 0, (case.slots, len(case.lengths))
     while any(done < length for done, length in zip(policy.done, case.lengths, strict=True)):
         policy.waiting += [r for r, arrival in enumerate(case.arrivals) if arrival == step]
