@@ -13,7 +13,7 @@ from itertools import chain
 
 from conformance.catalogue import CATALOGUE, Judgement, judge
 from conformance.expected import matches
-from conformance.history import Run
+from conformance.history import Run, Unended
 from conformance.invariant import Violation
 from conformance.legs import scenarios, scope
 from conformance.shrink import shrunk
@@ -161,7 +161,10 @@ class Study:
             self.blocked.setdefault(name, Counter()).update(judgement.violations.keys())
 
     def _confirm(self, session: Session, index: int, judgement: Judgement, leg: str) -> None:
-        """See the violation again on a fresh implementation: alone if that does, else after the runs before it."""
+        """See the violation again on a fresh implementation: alone if that does, else after the runs before it.
+
+        What was seen and is not to be had again depends on something that is no part of the run.
+        """
         workload = session.workloads[index]
         again = self.alone(workload)
         if again.violations:
@@ -171,11 +174,14 @@ class Study:
         if INDEPENDENT in self.findings:
             return
         shortest = self._shortest(session, index)
-        if shortest is None:
-            return
-        candidate, judgement = shortest
+        if shortest is not None:
+            session, judgement = shortest
+        elif isinstance(judgement.attribution.run.outcome, Unended):
+            return  # a run that was stopped may have met a busy machine
+        elif not session.nested:
+            session = replace(session, workloads=session.workloads[: index + 1])
         first = min(judgement.violations.values(), key=lambda violation: violation.call)
-        self.findings[INDEPENDENT] = Finding(INDEPENDENT, first, judgement, candidate, leg, tuple(self.through))
+        self.findings[INDEPENDENT] = Finding(INDEPENDENT, first, judgement, session, leg, tuple(self.through))
 
     def alone(self, workload: Workload) -> Judgement:
         """Judge one run on a fresh implementation."""

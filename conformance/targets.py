@@ -154,8 +154,12 @@ def _from_name(place: str) -> ModuleType:
     added = here not in sys.path and "" not in sys.path
     if added:
         sys.path.append(here)
+    used = place in sys.modules  # by somebody in this process, who may have left something behind
     try:
-        return importlib.import_module(place)
+        module = importlib.import_module(place)
+        return _again(module) if used else module
+    except TargetError:
+        raise
     except ModuleNotFoundError as error:
         hint = "; a path should end in .py" if Path(f"{place}.py").exists() else ""
         raise TargetError(f"{place}: no module named {error.name!r} was found{hint}") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from conformance.legs import scope, search
@@ -99,6 +101,24 @@ def test_what_several_runs_bring_about_is_charged_to_the_sequence() -> None:
     assert len(finding.session.workloads) == 2
     assert set(study.findings) == {"run/independent"}
     assert "after the runs before it" in block(finding, "x")
+
+
+def test_what_does_not_show_again_is_charged_all_the_same(tmp_path: Path) -> None:
+    """The fault is kept outside the module, where no fresh copy of it forgets."""
+    path = tmp_path / "remembers.py"
+    path.write_text(
+        "import sys\nfrom reference.generate import generate as right\n"
+        "def generate(*arguments):\n    sys.remembered = getattr(sys, 'remembered', 0) + 1\n"
+        "    return right(*arguments) if sys.remembered != 40 else {}\n"
+    )
+    study = Study(load(str(path)))
+    leg("small scope, 2 requests", study)
+    assert set(study.findings) == {"run/independent"}
+
+
+def test_a_module_that_was_used_before_is_loaded_anew() -> None:
+    one, two = (load("variants.flawed.state_between_runs") for _ in range(2))
+    assert one.module is not two.module
 
 
 def test_a_coincidence_is_told_from_a_cause_by_the_control_experiment() -> None:

@@ -7,7 +7,7 @@ from collections import deque
 
 from reference.vocabulary import check_arguments
 
-BREAKS = ("cached:row/reply", "cached:row/prefix", "cached:output/own", "cached:run/ends")
+BREAKS = ("cached:row/reply", "cached:output/own", "cached:run/ends")
 
 
 def generate_cached(model, requests, num_slots, stop_token):
