@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("conformance.comparison.command:compare", "Compare static with continuous batching on one workload."),
     "grade": ("conformance.grading.grade_command:grade", "Grade candidates, each in a sandbox."),
     "check-trace": ("conformance.tracing.command:check_trace", "Judge a history that any engine has recorded."),
+    "engines": ("conformance.engines.command:engines", "Try real engines through their adapters."),
     "prove": ("conformance.proving.command:prove", "Run the proofs, one line a theorem."),
     "recheck": ("conformance.grading.recheck:recheck", "Replay a verdict without trusting it."),
     "repro": ("conformance.grading.repro:repro", "Show a counterexample step by step."),

@@ -26,8 +26,8 @@ def judged(ledger: Ledger, settings: Settings, call: Call) -> list[Fault]:
     ):
         return []
     missing, extra = _compared(ledger, call.rows)
-    faults = _extra(ledger, settings, missing, extra)
-    faults += _missing(ledger, missing)
+    faults = extra_rows(ledger, settings, missing, extra)
+    faults += absent_rows(ledger, missing)
     if not faults and not ledger.required:
         return [Fault("needless call", "no call, because nobody runs", f"a call with {len(call.rows)} rows")]
     if not faults and settings.dialect.batch == "padded" and len(call.rows) != settings.num_slots:
@@ -37,7 +37,7 @@ def judged(ledger: Ledger, settings: Settings, call: Call) -> list[Fault]:
 
 def none_made(ledger: Ledger, settings: Settings) -> list[Fault]:
     """The faults of a step that should have made a call and made none."""
-    return _missing(ledger, list(ledger.required))
+    return absent_rows(ledger, list(ledger.required))
 
 
 def crashed(ledger: Ledger, error: str) -> list[Fault]:
@@ -80,7 +80,7 @@ def _compared(ledger: Ledger, rows: Sequence[Tokens]) -> tuple[list[Entry], list
     return missing, list(left.elements())
 
 
-def _extra(ledger: Ledger, settings: Settings, missing: list[Entry], extra: list[Tokens]) -> list[Fault]:
+def extra_rows(ledger: Ledger, settings: Settings, missing: list[Entry], extra: list[Tokens]) -> list[Fault]:
     """The faults of rows that are nobody's due; each excuses one that is missing, and takes it off the list."""
     faults: list[Fault] = []
     padded = settings.dialect.batch == "padded"
@@ -159,7 +159,7 @@ def _wanted(ledger: Ledger) -> str:
     return f"rows of {', '.join(repr(entry.request_id) for entry in ledger.required) or 'nobody'} only"
 
 
-def _missing(ledger: Ledger, missing: list[Entry]) -> list[Fault]:
+def absent_rows(ledger: Ledger, missing: list[Entry]) -> list[Fault]:
     """The faults of absences: who ran and does not, and who should have entered and did not."""
     faults = []
     entering = [entry for entry in missing if entry in ledger.entering]

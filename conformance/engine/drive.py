@@ -51,15 +51,24 @@ class Player:
     It is `dead` when it has raised of its own or had to be stopped; nothing more is asked of it then.
     """
 
-    def __init__(self, make: Make, num_slots: int, stop_token: int, answer: Answer, *, tampers: bool = False) -> None:
-        self.num_slots, self.stop_token = num_slots, stop_token
+    def __init__(
+        self,
+        make: Make,
+        num_slots: int,
+        stop_token: int,
+        answer: Answer,
+        *,
+        tampers: bool = False,
+        most_calls: int = 1,
+    ) -> None:
+        self.num_slots, self.stop_token, self.most_calls = num_slots, stop_token, most_calls
         self.events: list[Event] = []
         self.dead = False
         self.calls = 0
         self.inside: Callable[[int], str | None] | None = None
         self.beside: Callable[[], None] | None = None
         self._answer, self._tampers = answer, tampers
-        self._stepping, self._asked = False, False
+        self._stepping, self._asked = False, 0
         self._stopped = ""
         self._failure: BaseException | None = None
         self._odd_reply = False
@@ -103,7 +112,7 @@ class Player:
     def step(self) -> None:
         """Step once. `inside` is called within the model's call; what it returns makes the call fail that way."""
         self.events.append(Begin())
-        self._stepping, self._asked, self._failure, self._odd_reply = True, False, None, False
+        self._stepping, self._asked, self._failure, self._odd_reply = True, 0, None, False
         try:
             event: Event = _returned(self.engine.step())
         except KeyboardInterrupt:
@@ -149,10 +158,10 @@ class Player:
         problem = malformed_batch(batch)
         rows = () if problem else tuple([tuple(row) for row in batch])
         self.events.append(Call(rows, problem))
-        if problem or self._asked or not self._stepping:
+        if problem or self._asked >= self.most_calls or not self._stepping:
             self._stop(problem or "a model call too many")
             raise RunStopped(self._stopped)
-        self._asked = True
+        self._asked += 1
         index, self.calls = self.calls, self.calls + 1
         if self.beside is not None:
             self.beside()
@@ -173,6 +182,11 @@ class Player:
                 row[:] = [self.stop_token, *row[1:], self.stop_token]
             batch.clear()
         return replies
+
+    def close(self) -> None:
+        close = getattr(getattr(self, "engine", None), "close", None)
+        if callable(close):
+            close()
 
     def history(self, situation: Situation = "plain") -> History:
         return History(self.num_slots, self.stop_token, tuple(self.events), situation, self._changed())
@@ -205,8 +219,11 @@ def _returned(value: Any) -> Return:
     return Return(tuple(outputs))
 
 
-def playing(player: Player, script: Script) -> Iterator[None]:
-    """Play a script, and stand still after every step, so that other engines can be stepped in between."""
+def playing(player: Player, script: Script, patience: int = 1) -> Iterator[None]:
+    """Play a script, and stand still after every step, so that other engines can be stepped in between.
+
+    It is given up after `patience` times the steps that a right engine could need.
+    """
     moves: dict[tuple[str, int], list[Move]] = defaultdict(list)
     for move in script.moves:
         moves[move.where, move.when].append(move)
@@ -223,7 +240,8 @@ def playing(player: Player, script: Script) -> Iterator[None]:
         return failure
 
     player.inside = partial(perform, "call")
-    for step in range(script.allowance()):
+    allowance = script.allowance() * patience
+    for step in range(allowance):
         if player.dead:
             return
         perform("step", step)
@@ -235,19 +253,21 @@ def playing(player: Player, script: Script) -> Iterator[None]:
             return
         yield
     if not player.dead:
-        player.events.append(Stopped(f"{script.allowance()} steps, more than any right engine needs"))
+        player.events.append(Stopped(f"{allowance} steps, more than any right engine needs"))
 
 
-def started(make: Make, script: Script) -> Player:
-    return Player(make, script.num_slots, script.stop_token, script.reply, tampers=script.tampers)
+def started(make: Make, script: Script, most_calls: int = 1) -> Player:
+    tampers = script.tampers
+    return Player(make, script.num_slots, script.stop_token, script.reply, tampers=tampers, most_calls=most_calls)
 
 
-def drive(make: Make, script: Script, seconds: float = SECONDS) -> History:
-    """Play a script once, against an engine of its own."""
+def drive(make: Make, script: Script, seconds: float = SECONDS, *, most_calls: int = 1, patience: int = 1) -> History:
+    """Play a script once, against an engine of its own, which is closed if it can be."""
     with deadline(seconds):
-        player = started(make, script)
-        for _ in playing(player, script):
+        player = started(make, script, most_calls)
+        for _ in playing(player, script, patience):
             pass
+        player.close()
     return player.history(script.situation)
 
 

@@ -62,11 +62,11 @@ def _unmatched(ledger: Ledger, debts: list[Owed], extra: list[Output], matched: 
     for output in extra:
         debt = next((debt for debt in debts if debt.entry.request_id == output.request_id), None)
         if debt is None:
-            faults += _surplus(ledger, output, matched)
+            faults += surplus(ledger, output, matched)
         else:
             debts.remove(debt)
-            faults += _altered(ledger, debt, output)
-    faults += [_absent(ledger, debt) for debt in debts if debt.must]
+            faults += altered(ledger, debt, output)
+    faults += [absent(ledger, debt) for debt in debts if debt.must]
     return faults
 
 
@@ -83,7 +83,7 @@ def _order(ledger: Ledger, settings: Settings, event: Return) -> list[Fault]:
     return []
 
 
-def _altered(ledger: Ledger, debt: Owed, got: Output) -> list[Fault]:
+def altered(ledger: Ledger, debt: Owed, got: Output) -> list[Fault]:
     """The faults of an output that is not what it should be."""
     entry, wanted = debt.entry, debt.output
     beside = circumstance(ledger, entry)
@@ -106,7 +106,7 @@ def _altered(ledger: Ledger, debt: Owed, got: Output) -> list[Fault]:
     return [Fault("finish misnamed", expected, observed, got.request_id)]
 
 
-def _surplus(ledger: Ledger, got: Output, matched: list[Output]) -> list[Fault]:
+def surplus(ledger: Ledger, got: Output, matched: list[Output]) -> list[Fault]:
     """The faults of an output that is owed to nobody."""
     name, observed = got.request_id, f"{_shown(got)} of {got.request_id!r}"
     live = ledger.live.get(name)
@@ -145,7 +145,7 @@ def _ended_early(ledger: Ledger, live: Entry, got: Output) -> Cause:
     return "lost beside an abort" if ledger.aborted else "finish early"
 
 
-def _absent(ledger: Ledger, debt: Owed) -> Fault:
+def absent(ledger: Ledger, debt: Owed) -> Fault:
     """The fault of an output that did not come."""
     entry, wanted = debt.entry, debt.output
     expected, name = f"{_shown(wanted)} of {wanted.request_id!r}", wanted.request_id

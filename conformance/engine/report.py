@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from conformance.engine.catalogue import ENGINE
+from conformance.engine.reading import Reading
 from conformance.engine.study import Finding
 from conformance.engine.timeline import table
 from reference.vocabulary import Dialect
@@ -12,8 +13,8 @@ from reference.vocabulary import Dialect
 WIDTH = 78
 
 
-def block(finding: Finding, dialect: Dialect) -> str:
-    """Write a finding as lines that fit 80 columns, but for long data."""
+def block(finding: Finding, dialect: Dialect, reading: Reading | None = None) -> str:
+    """Write a finding as lines that fit 80 columns, but for long data; `reading` is a fresh one to draw it with."""
     invariant, violation = ENGINE[finding.invariant], finding.violation
     lines = [f"{finding.invariant} violated in step {max(1, violation.call)}"]
     lines += _field("expected", violation.expected) + _field("observed", violation.observed)
@@ -21,7 +22,7 @@ def block(finding: Finding, dialect: Dialect) -> str:
     lines += _field("see", f"docs/invariants.md#{invariant.anchor}")
     before = f"; before it, no violation in: {', '.join(finding.before)}" if finding.before else ""
     lines += _field("found by", finding.leg + before)
-    lines += ["  life", textwrap.indent(table(finding.history, dialect), " " * 4)]
+    lines += ["  life", textwrap.indent(table(finding.history, dialect, reading), " " * 4)]
     lines += ["  repro, paste:", textwrap.indent(finding.script.code(), " " * 4)]
     if finding.beside is not None:
         how = "inside its calls" if finding.nested else "in turn with it"

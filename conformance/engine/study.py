@@ -90,6 +90,12 @@ class Study:
         """Whether a MUST has a finding."""
         return any(ENGINE[name].level == "MUST" for name in self.findings)
 
+    def play(self, make: Make, script: Script) -> History:
+        return drive(make, script)
+
+    def judge(self, history: History) -> Judgement:
+        return judge(history, self.dialect)
+
     def search(self, leg: Leg, stop_at: str | None = None) -> None:
         """Run a leg to its end, until invariant `stop_at` ("" for any) has a finding, or until nothing new comes."""
         make, idle = self.subject.make(), 0
@@ -105,7 +111,7 @@ class Study:
 
     def consider(self, script: Script, leg: str, make: Make | None = None) -> bool:
         """Play a script; keep what it shows. True when it showed a violation."""
-        judgement = judge(drive(make or self.subject.make(), script), self.dialect)
+        judgement = self.judge(self.play(make or self.subject.make(), script))
         self.runs += 1
         for name in judgement.judged:
             self.judged[name] += 1
@@ -123,7 +129,7 @@ class Study:
             histories = drive_beside(make, first, second, nested=nested)
             self.runs += 2
             for history, script, other in zip(histories, (first, second), (second, first), strict=True):
-                judgement = judge(history, self.dialect)
+                judgement = self.judge(history)
                 if judgement.violations and not self.alone(script)[1].violations:
                     self.charge(history, judgement, script, BESIDE, beside=other, nested=nested)
                     return
@@ -131,8 +137,8 @@ class Study:
 
     def alone(self, script: Script) -> tuple[History, Judgement]:
         """Judge one script on a fresh copy."""
-        history = drive(self.subject.fresh(), script)
-        return history, judge(history, self.dialect)
+        history = self.play(self.subject.fresh(), script)
+        return history, self.judge(history)
 
     def _confirm(self, script: Script, seen: Judgement, leg: str) -> None:
         history, judgement = self.alone(script)

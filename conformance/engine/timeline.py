@@ -17,20 +17,25 @@ from conformance.engine.events import (
 )
 from conformance.engine.ledger import Settings
 from conformance.engine.reading import Reading
+from conformance.workloads import Tokens
 from reference.vocabulary import Dialect
 
+SHOWN = 4  # tokens of a long row
 HEAD = ("step", "before it", "in the call", "inside the call", "emitted")
 
 
-def table(history: History, dialect: Dialect) -> str:
-    """Draw the history; the reader names the owners of rows, up to the first fault."""
-    reading = Reading(Settings(history.num_slots, history.stop_token, dialect))
+def table(history: History, dialect: Dialect, reading: Reading | None = None) -> str:
+    """Draw the history; the reader, which has read nothing yet, names the owners of rows, up to the first fault."""
+    reading = reading or Reading(Settings(history.num_slots, history.stop_token, dialect))
     rows: list[list[str]] = [list(HEAD)]
     row, asked, number = _blank(1), False, 1
     for event in history.events:
         reading.feed(event)
         if isinstance(event, Call):
-            row[2] = " ".join(entry.request_id for entry in reading.ledger.flight) if reading.clean else _rows(event)
+            named = (
+                " ".join(_name(entry.request_id) for entry in reading.ledger.flight) if reading.clean else _rows(event)
+            )
+            row[2] = f"{row[2]}; {named}" if row[2] else named
             asked = True
         elif isinstance(event, Reply):
             row[3] = _joined(row[3], "" if event.tokens is not None else "it fails")
@@ -59,14 +64,25 @@ def _joined(left: str, right: str) -> str:
 
 
 def _rows(event: Call) -> str:
-    return event.malformed or " ".join(str(list(row)) for row in event.rows)
+    return event.malformed or " ".join(_row(row) for row in event.rows)
+
+
+def _row(row: Tokens) -> str:
+    """A row, cut in its middle where it is long."""
+    if len(row) <= SHOWN:
+        return str(list(row))
+    return f"[{row[0]}, ..{len(row) - SHOWN + 1} more.., {', '.join(map(str, row[1 - SHOWN :]))}]"
 
 
 def _act(event: Submit | Abort | Build) -> str:
     error = f" ({event.error})" if event.error else ""
     if isinstance(event, Build):
         return f"Engine{error}"
-    return f"{'add' if isinstance(event, Submit) else 'abort'} {event.request_id}{error}"
+    return f"{'add' if isinstance(event, Submit) else 'abort'} {_name(event.request_id)}{error}"
+
+
+def _name(request_id: str) -> str:
+    return request_id if request_id and " " not in request_id else repr(request_id)
 
 
 def _result(event: Return | Raise | Stopped) -> str:
@@ -82,4 +98,4 @@ def _result(event: Return | Raise | Stopped) -> str:
 
 
 def _parts(name: str, token: int | None, reason: str | None) -> list[str]:
-    return [name, *([] if token is None else [str(token)]), *([f"({reason})"] if reason else [])]
+    return [_name(name), *([] if token is None else [str(token)]), *([f"({reason})"] if reason else [])]
