@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.history import Call, Outcome, Raised, Returned, Run, Unended
@@ -81,10 +82,17 @@ class Recorder:
         return ""
 
 
+@dataclass(frozen=True)
+class Misshapen:
+    """What stands for a value that could not cross from another process; `problem` says what it was."""
+
+    problem: str
+
+
 def malformed_batch(batch: Any) -> str:
     """Say what keeps `batch` from being a list of lists of ints, or nothing."""
     if type(batch) is not list:
-        return f"a batch of type {type(batch).__name__}"
+        return batch.problem if isinstance(batch, Misshapen) else f"a batch of type {type(batch).__name__}"
     for row in batch:
         if type(row) is not list:
             return f"a row of type {type(row).__name__}"
@@ -95,7 +103,9 @@ def malformed_batch(batch: Any) -> str:
 
 
 def normalised(value: Any) -> Returned:
-    """Take a result apart without trusting any method of it."""
+    """Take a result apart without trusting any method of it; one from another process is taken apart already."""
+    if isinstance(value, Returned):
+        return value
     if not isinstance(value, dict):
         return Returned((), f"a {type(value).__name__}")
     pairs = []

@@ -9,14 +9,14 @@ from functools import cached_property
 from conformance.cached import search
 from conformance.cached.legs import LEGS, WIDE, Leg
 from conformance.cached.study import Finding, Study
-from conformance.targets import LocalImplementation
+from conformance.cached.targets import Studied
 
 
 @dataclass
 class Evidence:
     """The study of `implementation`, and how far it has come. `examples` random workloads are tried."""
 
-    implementation: LocalImplementation
+    implementation: Studied
     examples: int = 150
     legs: tuple[Leg, ...] = (*LEGS, WIDE)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from conformance.cached.history import Forward, Op, Reset, Row, unplaceable
-from conformance.run import Recorder, RunStopped
+from conformance.run import Misshapen, Recorder, RunStopped
 from conformance.workloads import Tokens, Workload
 
 
@@ -33,10 +33,11 @@ class CachedMock:
 
     def __init__(self) -> None:
         self.lines: dict[int, list[int]] = {}
+        self.number = -1  # in another process, where there is one
 
     def attach(self, source: Source, workload: Workload) -> None:
         """Begin a run: answer from `source`, and record from here."""
-        self._source, self._workload = source, workload
+        self._source, self.workload = source, workload
         self.before = tuple((slot, tuple(line)) for slot, line in sorted(self.lines.items()) if line)
         self.ops: list[Op] = []
         self.stopped = ""
@@ -46,7 +47,7 @@ class CachedMock:
     def forward(self, batch: list[tuple[int, list[int]]]) -> list[int]:
         """Answer every row with the token after its line and the new tokens, and append these to the line."""
         asked = read(batch)
-        problem = unplaceable(asked, self._workload.num_slots)
+        problem = unplaceable(asked, self.workload.num_slots)
         if problem:
             self._stop(asked, problem)
         self._bounded(asked)
@@ -65,9 +66,10 @@ class CachedMock:
 
     def reset(self, slot: int) -> None:
         """Empty a line."""
-        asked = Reset(slot) if type(slot) is int else Reset(-1, f"a slot of type {type(slot).__name__}")
-        if asked.malformed or not 0 <= slot < self._workload.num_slots:
-            self._stop(asked, asked.malformed or f"a reset of slot {slot} of {self._workload.num_slots}")
+        odd = slot.problem if isinstance(slot, Misshapen) else f"a slot of type {type(slot).__name__}"
+        asked = Reset(slot) if type(slot) is int else Reset(-1, odd)
+        if asked.malformed or not 0 <= slot < self.workload.num_slots:
+            self._stop(asked, asked.malformed or f"a reset of slot {slot} of {self.workload.num_slots}")
         self.ops.append(asked)
         self.lines.pop(slot, None)
 
@@ -85,7 +87,7 @@ class CachedMock:
 
     def _meddle(self, batch: list[tuple[int, list[int]]], rows: tuple[Row, ...]) -> None:
         """Do with the lists that were handed over what the workload's fault says: keep them, or spoil them."""
-        fault = self._workload.fault
+        fault = self.workload.fault
         if fault is None or fault.kind not in ("keeps", "tampers"):
             return
         if sum(isinstance(op, Forward) for op in self.ops) <= fault.call:
@@ -94,7 +96,7 @@ class CachedMock:
             self._kept += [(new, seen) for (_, new), (_, seen) in zip(batch, rows, strict=True)]
             return
         for _, new in batch:
-            new[:] = [self._workload.stop_token, *new[1:], self._workload.otherwise]
+            new[:] = [self.workload.stop_token, *new[1:], self.workload.otherwise]
         batch.clear()
 
     def rows_changed(self) -> str:
@@ -108,7 +110,8 @@ class CachedMock:
 def read(batch: Any) -> Forward:
     """Take a batch down without trusting it."""
     if type(batch) is not list:
-        return Forward((), None, f"a batch of type {type(batch).__name__}")
+        said = batch.problem if isinstance(batch, Misshapen) else f"a batch of type {type(batch).__name__}"
+        return Forward((), None, said)
     rows = []
     for row in batch:
         if type(row) is not tuple or len(row) != 2:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from conformance.cached.catalogue import CACHED, judge, of_profile
 from conformance.cached.driving import CachedSession, drive_session
 from conformance.cached.legs import LEGS, Leg
+from conformance.cached.targets import Studied
 from conformance.catalogue import Judgement
 from conformance.invariant import Violation
 from conformance.shrink import shrunk
-from conformance.targets import LocalImplementation
 from conformance.workloads import Disagreement, Workload
 from reference.vocabulary import Dialect
 
@@ -33,7 +33,7 @@ class Finding:
 class Study:
     """Findings by the promise's label in this profile; how often each was judged; the legs that are through."""
 
-    implementation: LocalImplementation
+    implementation: Studied
     findings: dict[str, Finding] = field(default_factory=dict)
     judged: Counter[str] = field(default_factory=Counter)
     blocked: dict[str, Counter[str]] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class Study:
         )
 
 
-def studied(implementation: LocalImplementation, legs: tuple[Leg, ...] = LEGS, *, first: bool = False) -> Study:
+def studied(implementation: Studied, legs: tuple[Leg, ...] = LEGS, *, first: bool = False) -> Study:
     """Search the legs in order; with `first`, only until something is found."""
     study = Study(implementation)
     for leg in legs:

@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Protocol
 
+from conformance.run import Generate
 from conformance.targets import LocalImplementation, load
 from reference.vocabulary import Dialect
+
+
+class Studied(Protocol):
+    """A `generate_cached` to study, in this process or in another one; nothing ran before in what `fresh` gives."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    @property
+    def generate(self) -> Generate: ...
+
+    def fresh(self) -> Studied: ...
+
 
 OFFERED = "generate_cached"
 REFERENCE = "reference.cached"

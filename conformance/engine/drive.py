@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -26,7 +27,7 @@ from conformance.engine.events import (
     Unfinished,
 )
 from conformance.engine.script import Move, Script
-from conformance.run import SECONDS, RunStopped, chained, deadline, malformed_batch
+from conformance.run import SECONDS, Misshapen, RunStopped, chained, deadline, malformed_batch
 from conformance.workloads import EXCEPTIONS, Ask, Tokens
 from reference.vocabulary import Dialect, Request
 
@@ -67,7 +68,7 @@ class Player:
         self.calls = 0
         self.inside: Callable[[int], str | None] | None = None
         self.beside: Callable[[], None] | None = None
-        self._answer, self._tampers = answer, tampers
+        self._answer, self.tampers = answer, tampers
         self._stepping, self._asked = False, 0
         self._stopped = ""
         self._failure: BaseException | None = None
@@ -177,7 +178,7 @@ class Player:
             self._failure = EXCEPTIONS[failure]("the model failed")
             raise self._failure
         self.events.append(Reply(tuple(replies)))
-        if self._tampers:
+        if self.tampers:
             for row in batch:
                 row[:] = [self.stop_token, *row[1:], self.stop_token]
             batch.clear()
@@ -186,7 +187,8 @@ class Player:
     def close(self) -> None:
         close = getattr(getattr(self, "engine", None), "close", None)
         if callable(close):
-            close()
+            with suppress(Exception):
+                close()
 
     def history(self, situation: Situation = "plain") -> History:
         return History(self.num_slots, self.stop_token, tuple(self.events), situation, self._changed())
@@ -196,7 +198,8 @@ class Player:
             now = (request.request_id, request.prompt, request.max_tokens)
             if now != (ask.request_id, list(ask.prompt), ask.max_tokens):
                 return f"request {ask.request_id!r} with prompt {list(ask.prompt)} became {now}"
-        return ""
+        told = getattr(getattr(self, "engine", None), "inputs_changed", "")  # by an engine in another process
+        return told if isinstance(told, str) else ""
 
 
 def _kind(error: BaseException) -> str:
@@ -206,7 +209,7 @@ def _kind(error: BaseException) -> str:
 def _returned(value: Any) -> Return:
     """Take a step's outputs apart without trusting them."""
     if not isinstance(value, list):
-        return Return((), f"a {type(value).__name__}")
+        return Return((), value.problem if isinstance(value, Misshapen) else f"a {type(value).__name__}")
     outputs = []
     for entry in value:
         missing = object()
@@ -280,4 +283,6 @@ def drive_beside(make: Make, first: Script, second: Script, *, nested: bool, sec
             players[0].beside = partial(next, lives[1], None)
         while lives:
             lives = [life for life in lives if next(life, lives) is not lives]
+        for player in players:
+            player.close()
     return [player.history(script.situation) for player, script in zip(players, (first, second), strict=True)]

@@ -8,14 +8,14 @@ from functools import cached_property
 
 from conformance.engine import search
 from conformance.engine.study import LEGS, Finding, Study
-from conformance.engine.targets import Subject
+from conformance.engine.targets import Studied
 
 
 @dataclass
 class Evidence:
     """The study of `subject`, and how far it has come. `examples` random scripts are tried."""
 
-    subject: Subject
+    subject: Studied
     examples: int = 150
 
     @cached_property

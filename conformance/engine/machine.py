@@ -19,7 +19,7 @@ from conformance.engine.drive import Make, Player
 from conformance.engine.ledger import Settings
 from conformance.engine.reading import Reading
 from conformance.engine.script import Move, Script
-from conformance.engine.targets import Subject
+from conformance.engine.targets import Studied
 from conformance.workloads import Ask, Tokens
 from reference.vocabulary import Dialect
 
@@ -109,7 +109,7 @@ class Violated(AssertionError):
 class EngineMachine(RuleBasedStateMachine):
     """Drives one implementation; `machine_for` makes a named subclass for each, so that none shares a database key."""
 
-    subject: Subject
+    subject: Studied
     seen: list[Violated]
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ class EngineMachine(RuleBasedStateMachine):
                 raise self.seen[-1]
 
 
-def machine_for(subject: Subject) -> type[EngineMachine]:
+def machine_for(subject: Studied) -> type[EngineMachine]:
     """Make the machine of one implementation, as a class with a name of its own; `seen` takes what it finds."""
     members: dict[str, Any] = {"subject": subject, "seen": []}
     return type(f"EngineMachine_{re.sub(r'[^0-9A-Za-z]', '_', subject.name)}", (EngineMachine,), members)

@@ -18,7 +18,7 @@ from conformance.engine.drive import Make, drive, drive_beside
 from conformance.engine.events import History
 from conformance.engine.promise import EngineViolation
 from conformance.engine.script import Script, shrunk
-from conformance.engine.targets import Subject
+from conformance.engine.targets import Studied
 from conformance.workloads import Disagreement
 from reference.vocabulary import Dialect
 
@@ -73,7 +73,7 @@ CIRCUMSTANCES: tuple[tuple[str, Callable[[Script], Script]], ...] = (
 class Study:
     """Findings by invariant, what was judged how often, what blocked what, and the legs that are through."""
 
-    subject: Subject
+    subject: Studied
     findings: dict[str, Finding] = field(default_factory=dict)
     judged: Counter[str] = field(default_factory=Counter)
     blocked: dict[str, Counter[str]] = field(default_factory=dict)

@@ -6,12 +6,27 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Protocol
 
 from conformance.engine.drive import Make, maker
 from conformance.targets import load
 from reference.vocabulary import Dialect
 
 REFERENCE, OFFERED = "reference.engine", "Engine"
+
+
+class Studied(Protocol):
+    """An engine to study, in this process or in another one. `fresh` makes engines of which nothing ran before."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    def make(self) -> Make: ...
+
+    def fresh(self) -> Make: ...
 
 
 @dataclass(frozen=True)

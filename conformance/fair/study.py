@@ -17,7 +17,7 @@ from conformance.engine.promise import EngineViolation
 from conformance.fair import scope
 from conformance.fair.catalogue import FAIR, MUST, Judgement, judge
 from conformance.fair.script import FairScript, smaller_fair
-from conformance.fair.targets import Subject
+from conformance.fair.targets import Studied
 from conformance.workloads import Disagreement
 from reference.vocabulary import Dialect
 
@@ -62,7 +62,7 @@ LEGS: tuple[Leg, ...] = tuple(
 class Study:
     """Findings by promise, what was judged how often, what blocked what, and the legs that are through."""
 
-    subject: Subject
+    subject: Studied
     findings: dict[str, Finding] = field(default_factory=dict)
     judged: Counter[str] = field(default_factory=Counter)
     blocked: dict[str, Counter[str]] = field(default_factory=dict)

@@ -7,12 +7,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
+from typing import Protocol
 
 from conformance.engine.drive import Make
 from conformance.targets import load
 from reference.vocabulary import Dialect
 
 REFERENCE = "reference.fair"
+
+
+class Studied(Protocol):
+    """An engine to study, in this process or in another one. `fresh` makes engines of which nothing ran before."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    def make(self, quantum: int) -> Make: ...
+
+    def fresh(self, quantum: int) -> Make: ...
 
 
 @dataclass(frozen=True)

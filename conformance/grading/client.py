@@ -4,12 +4,12 @@ This file runs in the candidate's process and imports the standard library only:
 alone. It holds no expected answer, and nothing that it says is believed beyond what `docs/protocol.md`
 calls *reported*.
 
-    python -I -S -B client.py file PATH FUNCTION [IMPORT-PATH ...]
-    python -I -S -B client.py name MODULE FUNCTION [IMPORT-PATH ...]
+    python -I -S -B client.py (file PATH | name MODULE) FUNCTION [IMPORT-PATH ...]
 """
 
 from __future__ import annotations
 
+import builtins
 import gc
 import importlib
 import importlib.util
@@ -29,8 +29,6 @@ NAMES = ("generate", "generate_cached", "Engine", "AsyncEngine")
 INTS = frozenset({int})
 TEXT = 300  # characters of any text sent
 FIRST_FREE_FD = 10  # the pipes move here, out of the way of what reads and writes 0, 1 and 2
-ORDINARY = (ValueError, KeyError, IndexError, RuntimeError, TimeoutError)
-SPECIAL = (StopIteration, StopAsyncIteration, GeneratorExit)
 
 _fork, _exit, _read, _write, _wait = os.fork, os._exit, os.read, os.write, os.waitpid
 _scan: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
@@ -251,10 +249,8 @@ def exception(name: str) -> type[BaseException]:
         from asyncio import CancelledError  # slow to import, and seldom needed
 
         return CancelledError
-    for known in (ModelFailure, ModelInterrupt, *ORDINARY, *SPECIAL):
-        if known.__name__ == name:
-            return known
-    return type(name, (Exception,), {})
+    known = {"ModelFailure": ModelFailure, "ModelInterrupt": ModelInterrupt}.get(name) or getattr(builtins, name, None)
+    return known or type(name, (Exception,), {})
 
 
 def text_of(error: BaseException) -> str:
@@ -275,21 +271,26 @@ class Candidate:
     def __init__(self, how: str, place: str, function: str) -> None:
         self.module = _from_file(place) if how == "file" else importlib.import_module(place)
         self.generate = getattr(self.module, function, None)
-        if not callable(self.generate):
+        self.offered = [name for name in NAMES if callable(getattr(self.module, name, None))]
+        if not callable(self.generate) and (function != NAMES[0] or not self.offered):
             raise NotThere(f"no callable {function!r} in {getattr(self.module, '__file__', place)}")
         # A candidate that imports the nouns gets its own class of request, and can ask for it by name.
         nouns = sys.modules.get("reference.vocabulary")
         self.request = getattr(nouns, "Request", Request)
         self.more: dict[str, Any] = {}
+        self.chosen: list[list[str]] = []
+        self.served: Any = None
 
     def hello(self) -> list[Any]:
         chosen: Any = getattr(self.module, "DIALECT", {})
         items = dict(chosen).items() if isinstance(chosen, Mapping) else [("", chosen)]
         dialect = [[str(axis)[:TEXT], str(value)[:TEXT]] for axis, value in items][:16]
-        names = [name for name in NAMES if callable(getattr(self.module, name, None))]
         # A fork keeps no thread but its own; a candidate that started some while it was loaded cannot be forked.
         abilities = ["ahead"] + ["fork"] * (threading.active_count() == 1) + ["choose"] * self._chooses()
-        return ["hello", VERSION, dialect, names, abilities, ""]
+        if {"generate_cached", "Engine"} & {*self.offered}:
+            self.served = _from_file(f"{os.path.dirname(__file__)}/client_profiles.py").Profiles(self)
+            abilities += self.served.shapes()
+        return ["hello", VERSION, dialect, self.offered, abilities, ""]
 
     def _chooses(self) -> bool:
         try:
@@ -298,8 +299,9 @@ class Candidate:
             return False
 
     def choose(self, dialect: list[list[str]]) -> None:
-        vocabulary = importlib.import_module("reference.vocabulary")
-        self.more = {"dialect": vocabulary.Dialect(**dict(dialect))}
+        self.chosen = dialect
+        if self._chooses():
+            self.more = {"dialect": importlib.import_module("reference.vocabulary").Dialect(**dict(dialect))}
 
     def run(self, wire: Wire, message: list[Any]) -> None:
         """Serve one run, those inside it included, and report how it ended."""
@@ -337,12 +339,13 @@ def serve(wire: Wire, candidate: Candidate, *, forked: bool = False) -> None:
             if child == 0:
                 return serve(wire, candidate, forked=True)
             wire.buffer = b""  # what came with it is the child's
-            status = _wait(child, 0)[1]
-            wire.send(f'["ended",{os.waitstatus_to_exitcode(status)}]\n')
+            wire.send(f'["ended",{os.waitstatus_to_exitcode(_wait(child, 0)[1])}]\n')
         elif message[0] == "choose":
             candidate.choose(message[1])
         elif message[0] == "run" and not has_forked:
             candidate.run(wire, message)
+        elif candidate.served and message[0] in candidate.served.words and not has_forked:
+            candidate.served.serve(wire, message)
         elif message == ["end"] and forked:
             _exit(0)
 
@@ -380,8 +383,8 @@ def main(arguments: list[str]) -> None:
     except NotThere as error:
         hello = ["hello", VERSION, [], [], [], str(error)[:TEXT]]
     except BaseException as error:
-        doing = "loading" if how == "file" else "importing"
-        reason = f"{doing} it failed with {kind(error)}: {' '.join(text_of(error).split())}"
+        did = "loading" if how == "file" else "importing"
+        reason = f"{did} it failed with {kind(error)}: {' '.join(text_of(error).split())}"
         hello = ["hello", VERSION, [], [], [], reason[:TEXT]]
     wire.send(_quote(hello) + "\n")
     if hello[-1]:

@@ -127,6 +127,8 @@ class IsolatedImplementation:
         self.name, self.dialect, self.seconds = name, dialect, seconds
         self.layers = workers.sandbox.layers
         self.names = first.hello.names if first else ()
+        self.abilities = first.hello.abilities if first else ()
+        self.declared = dict(first.hello.dialect) if first else {}
         self.last_end: WorkerEnded | None = None
         self._workers, self._held = workers, [first] if first else []
         self._root = False
@@ -141,7 +143,7 @@ class IsolatedImplementation:
         """
         self.last_end = None
         try:
-            worker = self._worker()
+            worker = self.worker()
         except LoadFailed as error:
             self.last_end = WorkerEnded("crashed", f"it could not be started again: {error}")
             return [Run(session.workloads[0], (), Unended(self.last_end.why))]
@@ -152,7 +154,8 @@ class IsolatedImplementation:
             raise
         return runs
 
-    def _worker(self) -> Worker:
+    def worker(self) -> Worker:
+        """The process that serves this session and the next ones. Raises LoadFailed."""
         worker = self._held[0] if self._held else None
         if worker is None or not worker.alive:
             self._held[:] = [worker := self._workers.take()]
@@ -171,8 +174,13 @@ class IsolatedImplementation:
             workers = _Workers(workers.sandbox, workers.name, workers.names, workers.seconds)
             workers.choice = self._workers.choice
         other._set(self.name, self.dialect, self.seconds, workers, None)
-        other.names, other._root = self.names, restart
+        other.names, other.abilities, other.declared, other._root = self.names, self.abilities, self.declared, restart
         return other
+
+    @property
+    def has_generate(self) -> bool:
+        """False for a module that answers a follow-up question only."""
+        return "generate" in self.names or not self.names
 
     def run_fresh(self, session: Session) -> list[Run]:
         """Run one session where nothing has run before. `last_end` is of that session."""

@@ -19,7 +19,9 @@ from conformance.grading.sandbox import Sandbox, View
 from conformance.grading.sandbox_limits import Limits
 from conformance.targets import TargetError
 
-CLIENT, NOUNS, CANDIDATE, PACKAGES = "/slotspec/client.py", "/slotspec/nouns", "/candidate", "/packages"
+SLOTSPEC, CANDIDATE, PACKAGES = "/slotspec", "/candidate", "/packages"
+CLIENTS = ("client.py", "client_profiles.py")
+CLIENT, NOUNS = f"{SLOTSPEC}/{CLIENTS[0]}", f"{SLOTSPEC}/nouns"
 VOCABULARY = ("__init__.py", "vocabulary.py")
 
 
@@ -55,7 +57,7 @@ def _suite() -> tuple[Path, ...]:
 
 def _python(target: str, packages: bool) -> tuple[Callable[[str], list[str]], View, dict[str, str]]:
     place, function = split(target)
-    shown = {CLIENT: Path(__file__).with_name("client.py")}
+    shown = {f"{SLOTSPEC}/{name}": Path(__file__).with_name(name) for name in CLIENTS}
     paths = [NOUNS]
     if place.endswith(".py") or os.sep in place:
         path = Path(place).resolve()

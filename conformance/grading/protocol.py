@@ -83,13 +83,62 @@ class Failed(_Message, tag="raised", frozen=True):
     rows_changed: Text
 
 
+class Done(_Message, tag="done", frozen=True):
+    """What was asked of engine `run` is done; `kind` is the class of what it raised, or empty."""
+
+    run: Count
+    kind: Text
+    message: Text
+    surfaced: bool
+    value_error: bool
+
+
+class Says(_Message, tag="says", frozen=True):
+    """What `has_unfinished_requests` of engine `run` said."""
+
+    run: Count
+    value: bool
+
+
+class Stepped(_Message, tag="stepped", frozen=True):
+    """A step of engine `run` returned (request id, token, finish reason); or `problem` says what came."""
+
+    run: Count
+    outputs: tuple[tuple[str, int | None, Text | None], ...]
+    problem: Text
+
+
+class Closed(_Message, tag="closed", frozen=True):
+    """Engine `run` is let go of."""
+
+    run: Count
+    inputs_changed: Text
+
+
+class Forwarded(_Message, tag="forward", frozen=True):
+    """Call number `call` of cached run `run`: a slot and its new tokens, for each row."""
+
+    run: Count
+    call: Count
+    rows: tuple[tuple[int, Row], ...]
+
+
+class Emptied(_Message, tag="reset", frozen=True):
+    """Cached run `run` empties the line of a slot; or `problem` says what it named instead of one."""
+
+    run: Count
+    slot: int
+    problem: Text
+
+
 class Ended(_Message, tag="ended", frozen=True):
     """The process that served the runs is gone, with this exit status; below 0 it is minus a signal."""
 
     status: Annotated[int, msgspec.Meta(ge=-255, le=255)]
 
 
-Message = Hello | Called | Malformed | Finished | Failed | Ended
+Core = Hello | Called | Malformed | Finished | Failed | Ended
+Message = Core | Done | Says | Stepped | Closed | Forwarded | Emptied
 _decode = msgspec.json.Decoder(Message).decode
 
 
@@ -128,6 +177,25 @@ def run(number: int, workload: Workload, *, inside: bool = False) -> bytes:
     fault, asks = workload.fault, [ask[:3] for ask in workload.asks]
     played = [fault.kind, fault.call, workload.otherwise] if fault and fault.kind in ("tampers", "keeps") else []
     return _line("inside" if inside else "run", number, asks, workload.num_slots, workload.stop_token, played)
+
+
+def build(
+    number: int, num_slots: int, stop_token: int, *, tampers: bool, otherwise: int, options: dict[str, int]
+) -> bytes:
+    """Make engine `number`; with `tampers` its model spoils the rows that it was handed."""
+    played = ["tampers", 0, otherwise] if tampers else []
+    return _line("build", number, num_slots, stop_token, played, [*options.items()])
+
+
+def act(what: str, number: int, *given: Any) -> bytes:
+    """Do something to an engine, at once, also when a call is open: add, abort, unfinished, step or close."""
+    return _line(what, number, *given)
+
+
+def cached(number: int, line: int, workload: Workload) -> bytes:
+    """Open cached run `number`; those with the same `line` of 0 and more are given the same model object."""
+    told: list[Any] = json.loads(run(number, workload))
+    return _line("cached", number, line, *told[2:])
 
 
 def reply(tokens: Sequence[int]) -> bytes:

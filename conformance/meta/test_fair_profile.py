@@ -59,10 +59,11 @@ def test_every_promise_has_an_occasion_in_the_small_scope() -> None:
 @pytest.mark.parametrize("name", [REFERENCE, *HONEST])
 def test_the_transition_system_explains_every_life_of_an_honest_engine(name: str) -> None:
     """The bridge, and in passing the verdict on the variants: a part of every leg."""
-    study = Study(subject(name))
+    studied = subject(name)
+    study = Study(studied)
     for leg in LEGS[1:]:
         for script in islice(leg.scripts(study.dialect), 0, None, 6 if name == REFERENCE else 18):
-            history = played(script, study.subject)
+            history = played(script, studied)
             assert judge(history, study.dialect, script.quantum).violations == {}
             if script.situation in ("plain", "reply") and script.num_slots:
                 assert accepts(history, study.dialect, script.quantum), script.code()
@@ -78,8 +79,9 @@ def test_there_are_variants_of_both_kinds() -> None:
 
 @pytest.mark.parametrize("name", FLAWED, ids=lambda name: name.rpartition(".")[2])
 def test_the_named_promises_are_seen_broken(name: str) -> None:
-    study = Study(subject(name))
-    for broken in study.subject.module.BREAKS:
+    studied = subject(name)
+    study = Study(studied)
+    for broken in studied.module.BREAKS:
         finding = found(study, broken)
         assert finding is not None, f"{name} is not seen to break {broken}, only {sorted(study.findings)}"
         report = block(finding, study.dialect)
