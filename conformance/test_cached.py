@@ -12,6 +12,7 @@ from conformance.cached.catalogue import CACHED
 from conformance.cached.evidence import Evidence
 from conformance.cached.report import block
 from conformance.cached.targets import OFFERED, REFERENCE, of_module
+from conformance.grading.remote import RemoteImplementation, isolated
 from conformance.targets import REFERENCE as CORE
 from conformance.targets import load, parse_dialect
 
@@ -19,8 +20,10 @@ from conformance.targets import load, parse_dialect
 @pytest.fixture(scope="module")
 def cached_evidence(target: str, pytestconfig: pytest.Config) -> Evidence:
     """The study of the module's `generate_cached`; skipped, with the reason, where it has none."""
-    if pytestconfig.getoption("--isolated") or target.startswith("exec:"):
-        pytest.skip("the cached profile is checked in this process only")
+    if (held := isolated(pytestconfig)) is not None:
+        if "cached" not in held.abilities:
+            pytest.skip(f"{target} offers no {OFFERED}")
+        return Evidence(RemoteImplementation(held, held.dialect), pytestconfig.getoption("--examples"))
     place = REFERENCE if target == CORE else target
     implementation = load(place)
     if not implementation.offers(OFFERED):

@@ -10,9 +10,11 @@ import pytest
 from conformance.engine.catalogue import ENGINE
 from conformance.engine.evidence import Evidence
 from conformance.engine.report import block
-from conformance.engine.targets import REFERENCE, lacks, subject
+from conformance.engine.targets import OFFERED, REFERENCE, lacks, subject
 from conformance.engines.adapters import described
 from conformance.engines.study import Campaign, EngineStudy
+from conformance.grading.profiles import offered
+from conformance.grading.remote import RemoteSubject, isolated
 from conformance.invariant import Invariant
 from conformance.targets import REFERENCE as CORE
 from conformance.targets import load, parse_dialect
@@ -21,8 +23,12 @@ from conformance.targets import load, parse_dialect
 @pytest.fixture(scope="module")
 def engine_evidence(target: str, pytestconfig: pytest.Config) -> Evidence | Campaign:
     """The study of the module's `Engine`; skipped, with the reason, where it has none."""
-    if pytestconfig.getoption("--isolated") or target.startswith("exec:"):
-        pytest.skip("the engine profile is checked in this process only")
+    if (held := isolated(pytestconfig)) is not None:
+        if "engine" not in held.abilities:
+            pytest.skip(
+                f"the engine profile does not apply to {target}: {offered(held.abilities).get('engine', 'none')}"
+            )
+        return Evidence(RemoteSubject(held, held.dialect), pytestconfig.getoption("--examples"))
     place = REFERENCE if target == CORE else target
     implementation = load(place)
     if reason := lacks(implementation.module):

@@ -14,6 +14,7 @@ from conformance.fair.catalogue import FAIR
 from conformance.fair.evidence import Evidence
 from conformance.fair.report import block
 from conformance.fair.targets import REFERENCE, offers, subject
+from conformance.grading.remote import RemoteSubject, isolated
 from conformance.targets import REFERENCE as CORE
 from conformance.targets import parse_dialect
 
@@ -21,8 +22,10 @@ from conformance.targets import parse_dialect
 @pytest.fixture(scope="module")
 def fair_evidence(target: str, pytestconfig: pytest.Config) -> Evidence:
     """The study of the module's `Engine`; skipped, with the reason, where it takes no quantum."""
-    if pytestconfig.getoption("--isolated") or target.startswith("exec:"):
-        pytest.skip("the fair profile is checked in this process only")
+    if (held := isolated(pytestconfig)) is not None:
+        if "fair" not in held.abilities:
+            pytest.skip(f"{target} offers no Engine that takes a quantum")
+        return Evidence(RemoteSubject(held, held.dialect), pytestconfig.getoption("--examples"))
     found = subject(REFERENCE if target == CORE else target)
     if not offers(found.module):
         pytest.skip(f"{target} offers no Engine that takes a quantum")

@@ -42,6 +42,13 @@ MOST_LINES = 200
 @click.option("--seed", type=click.IntRange(0, 2**63), default=None, help="Try the same again.  [default: drawn]")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 where candidates do not conform, too.")
 @click.option("--require-sandbox", "require", multiple=True, metavar="LAYER", help="Refuse to grade without it.")
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    type=click.Choice(["core", "cached", "engine", "fair"]),
+    help="Grade this question only; may be repeated.  [default: all that are offered]",
+)
 @click.option("--packages", is_flag=True, help="Let candidates import the installed packages.")
 def grade(
     *,
@@ -53,6 +60,7 @@ def grade(
     exit_zero: bool,
     require: tuple[str, ...],
     packages: bool,
+    profiles: tuple[str, ...],
     **files: Path | None,
 ) -> None:
     """Grade candidates: files, folders of files, modules, or 'exec:COMMAND ...'.
@@ -69,7 +77,9 @@ def grade(
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--dialect") from None
     drawn = secrets.randbits(32) if seed is None else seed
-    tasks = [Task(i, name, effort, drawn, dialect, list(require), packages) for i, name in enumerate(names)]
+    tasks = [
+        Task(i, name, effort, drawn, dialect, list(require), packages, list(profiles)) for i, name in enumerate(names)
+    ]
     single = len(tasks) == 1
     with interruptible(), Spool(len(tasks)) as spool:
         counts = graded_into(spool, tasks, jobs or len(os.sched_getaffinity(0)) if _can_count() else jobs or 1)

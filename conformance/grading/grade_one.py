@@ -15,12 +15,13 @@ from typing import Any
 
 from conformance.grading.dialects import DEFAULT, Readings, compatible
 from conformance.grading.isolated import IsolatedImplementation, LoadFailed
+from conformance.grading.profiles import Budget, examined, offered
 from conformance.grading.referee import Examination
 from conformance.grading.referee_legs import EFFORTS, Effort, plan
 from conformance.grading.referee_watch import Tally, Watched
 from conformance.grading.sandbox import CONTAINING, SandboxError
 from conformance.grading.schema import Candidate, How, Sandbox, Verdict
-from conformance.grading.verdict import Circumstances, pronounce, unexamined
+from conformance.grading.verdict import Circumstances, absent, pronounce, unexamined, with_profiles
 from conformance.targets import TargetError, parse_dialect
 from reference.vocabulary import Dialect
 
@@ -37,13 +38,15 @@ def grade(
     seed: int | None = None,
     require: Sequence[str] = (),
     packages: bool = False,
+    profiles: Sequence[str] = (),
     factory: Factory = IsolatedImplementation,
 ) -> Verdict:
     """Grade a candidate and return the verdict.
 
     `candidate` is a path, any other target of the command line, or source text, which has more than
     one line. `dialect` is "infer" or `axis=value,...`; `seed` is drawn when it is None; `require` names
-    sandbox layers to insist on; `packages` shows the installed packages to the candidate.
+    sandbox layers to insist on; `packages` shows the installed packages to the candidate; `profiles` names
+    those to grade, of core, cached, engine and fair: all that it offers when it is empty.
 
     Raises TargetError for a target that is not there, SandboxError for a sandbox that cannot be had,
     and ValueError for bad arguments. Whatever a candidate does is in the verdict, and raises nothing.
@@ -63,10 +66,13 @@ def grade(
         def opened() -> Any:
             return factory(target, fixed, require=require, packages=packages)
 
-        return _graded(what, opened, effort, fixed, drawn)
+        return _graded(what, opened, Budget(effort, drawn, SECONDS[effort]), fixed, profiles)
 
 
-def _graded(what: Candidate, opened: Callable[[], Any], effort: Effort, fixed: Dialect | None, seed: int) -> Verdict:
+def _graded(
+    what: Candidate, opened: Callable[[], Any], budget: Budget, fixed: Dialect | None, profiles: Sequence[str]
+) -> Verdict:
+    effort, seed = budget.effort, budget.seed
     started = perf_counter()
     declared: dict[str, str] = {}
 
@@ -82,10 +88,17 @@ def _graded(what: Candidate, opened: Callable[[], Any], effort: Effort, fixed: D
     try:
         declared = declaration(candidate)
         possible = (fixed,) if fixed else compatible(declared)
+        if not getattr(candidate, "has_generate", True) or (profiles and "core" not in profiles):
+            reports = examined(candidate, budget, profiles)
+            return with_profiles(absent(given(candidate.layers), candidate.dialect), reports, perf_counter() - started)
         watched = Watched(candidate, Tally(SECONDS[effort]), candidate.dialect)
         examination = Examination(watched, Readings(possible, chosen=candidate.dialect))
         examination.examine(plan(effort, seed), scale=effort != "quick")
-        return pronounce(examination, given(candidate.layers), perf_counter() - started)
+        verdict = pronounce(examination, given(candidate.layers), perf_counter() - started)
+        if not offered(getattr(candidate, "abilities", ())):
+            return verdict
+        reports = examined(candidate, budget, profiles, watched.dialect)
+        return with_profiles(verdict, reports, perf_counter() - started)
     except (SandboxError, TargetError):
         raise
     except Exception as error:

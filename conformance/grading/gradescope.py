@@ -30,6 +30,8 @@ def _test(verdict: Verdict, number: int, line: LineReport) -> dict[str, Any]:
     graded = line.status != "not graded"
     share = POINTS * line.points / verdict.score.possible if graded and verdict.score.possible else 0.0
     blocks = [block(verdict, report) for report in verdict.invariants if report.name in line.charged]
+    told = [p.example for report in verdict.profiles for p in report.invariants if report.profile == line.id]
+    blocks += ["\n".join(map(clean, example.text.splitlines())) for example in told if example]
     output = "\n\n".join(blocks) or ("" if graded else "Not graded: " + clean(verdict.reason))
     return {
         "number": str(number),

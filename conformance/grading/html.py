@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from conformance.catalogue import CATALOGUE
 from conformance.comparison.palette import COLOURS, INK
 from conformance.grading import render_text
-from conformance.grading.schema import InvariantReport, Picture, Verdict
+from conformance.grading.schema import InvariantReport, Picture, ProfileReport, Verdict
 from conformance.report import DOCS
 
 MOST_IN_FULL = 200
@@ -38,6 +38,7 @@ def write(verdicts: Iterable[Verdict], file: IO[str]) -> None:
 
 def _entry(number: int, verdict: Verdict) -> dict[str, Any]:
     charged = [r.name for r in render_text.of_charge(verdict, "charged", "MUST")]
+    charged += [f"{r.profile}: {p.name}" for r in verdict.profiles for p in render_text.broken(r)]
     return {
         "number": number,
         "target": render_text.clean(verdict.candidate.target),
@@ -57,6 +58,7 @@ def _detail(number: int, verdict: Verdict) -> dict[str, Any]:
         "rubric": verdict.rubric,
         "examples": [_example(verdict, report) for report in shown],
         "invariants": verdict.invariants,
+        "profiles": [_profile(report) for report in verdict.profiles],
         "bounds": verdict.bounds,
         "sandbox": verdict.sandbox,
         "facts": {
@@ -68,6 +70,22 @@ def _detail(number: int, verdict: Verdict) -> dict[str, Any]:
             "sandbox": ", ".join(verdict.sandbox.layers) or "none",
             "slotspec": f"{verdict.slotspec_version}, schema {verdict.schema_version}",
         },
+    }
+
+
+def _profile(report: ProfileReport) -> dict[str, Any]:
+    clean = render_text.clean
+    shown = [p for p in report.invariants if p.example is not None]
+    return {
+        "name": report.profile,
+        "verdict": report.verdict,
+        "reason": clean(report.reason),
+        "examples": [
+            {"name": p.name, "level": p.level, "text": "\n".join(map(clean, p.example.text.splitlines()))}
+            for p in shown
+            if p.example is not None
+        ],
+        "invariants": report.invariants,
     }
 
 

@@ -89,7 +89,8 @@ class IsolatedImplementation:
     is the time of one run. `require` names sandbox layers to insist on. `packages` shows the installed
     packages to a file.
 
-    `layers` names the sandbox layers in force, `names` the entry points that the candidate offers.
+    `layers` names the sandbox layers in force, `names` the entry points that the candidate offers,
+    `abilities` what else it said of itself; `ends` are those of all its processes that served engines.
     `last_end` tells how its process ended in the last session, or is None: a `WorkerEnded` of the kind
     `crashed`, `timeout`, `garbage` or `memory`.
 
@@ -130,6 +131,7 @@ class IsolatedImplementation:
         self.abilities = first.hello.abilities if first else ()
         self.declared = dict(first.hello.dialect) if first else {}
         self.last_end: WorkerEnded | None = None
+        self.ends: list[WorkerEnded] = []
         self._workers, self._held = workers, [first] if first else []
         self._root = False
         self._finalizer = weakref.finalize(self, _release, workers, self._held)
@@ -174,7 +176,8 @@ class IsolatedImplementation:
             workers = _Workers(workers.sandbox, workers.name, workers.names, workers.seconds)
             workers.choice = self._workers.choice
         other._set(self.name, self.dialect, self.seconds, workers, None)
-        other.names, other.abilities, other.declared, other._root = self.names, self.abilities, self.declared, restart
+        other.names, other.abilities, other.declared = self.names, self.abilities, self.declared
+        other.ends, other._root = self.ends, restart
         return other
 
     @property

@@ -8,8 +8,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from conformance.catalogue import CATALOGUE
-from conformance.grading.render_text import block, clean
-from conformance.grading.schema import InvariantReport, Verdict
+from conformance.grading.render_text import block, broken, clean
+from conformance.grading.schema import InvariantReport, PromiseReport, Verdict
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -52,12 +52,35 @@ def _suite(verdict: Verdict) -> ElementTree.Element:
         case = ElementTree.SubElement(suite, "testcase", name=report.name, classname=f"{stem}.{report.level}")
         counts["tests"] += 1
         counts[_tell(case, verdict, report) or "right"] += 1
-    if not any(r.level == "MUST" and r.status == "violated" for r in verdict.invariants):
+    for profile in verdict.profiles:
+        for promise in profile.invariants:
+            case = ElementTree.SubElement(suite, "testcase", name=promise.name, classname=f"{stem}.{profile.profile}")
+            counts["tests"] += 1
+            counts[_promise(case, promise) or "right"] += 1
+    wrong = any(r.level == "MUST" and r.status == "violated" for r in verdict.invariants)
+    if not wrong and not any(map(broken, verdict.profiles)):
         counts["tests"] += 1
         counts["errors"] += _whole(ElementTree.SubElement(suite, "testcase", name="verdict", classname=stem), verdict)
     del counts["right"]
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     return suite
+
+
+def _promise(case: ElementTree.Element, promise: PromiseReport) -> str:
+    """Fill in a test case of a follow-up question; the name of the count that it adds to."""
+    if promise.example is not None:
+        message = xml_text(clean(f"{promise.name} violated {promise.example.place}: {promise.example.observed}"))
+        if promise.level == "MUST":
+            failure = ElementTree.SubElement(case, "failure", type=promise.name, message=message)
+            failure.text = xml_text("\n".join(map(clean, promise.example.text.splitlines())))
+            return "failures"
+        ElementTree.SubElement(case, "skipped", message=f"SHOULD: {message}")
+        return "skipped"
+    if promise.status == "holds":
+        return ""
+    blocked = f" (blocked by {', '.join(promise.blocked_by)})" if promise.blocked_by else ""
+    ElementTree.SubElement(case, "skipped", message=f"{promise.status}{blocked}")
+    return "skipped"
 
 
 def _whole(case: ElementTree.Element, verdict: Verdict) -> int:

@@ -39,6 +39,7 @@ class Task(msgspec.Struct, forbid_unknown_fields=True):
     dialect: str = INFER
     require: list[str] = []
     packages: bool = False
+    profiles: list[str] = []
 
 
 Grade = Callable[[Task], Verdict]
@@ -54,6 +55,7 @@ def graded(task: Task) -> Verdict:
             seed=task.seed,
             require=task.require,
             packages=task.packages,
+            profiles=task.profiles,
         )
     except (TargetError, SandboxError) as error:
         return failed(task, str(error))

@@ -10,8 +10,10 @@ from typing import Any
 import click
 
 from conformance.catalogue import judge
+from conformance.grading import profile_replay
 from conformance.grading.grade_one import INFER, described, grade
 from conformance.grading.isolated import IsolatedImplementation
+from conformance.grading.profile_replay import examples
 from conformance.grading.referee_charges import SCALE
 from conformance.grading.render_files import read_verdicts
 from conformance.grading.render_text import clean
@@ -64,16 +66,23 @@ def differences(
     now = described(target).sha256
     if now != verdict.candidate.sha256:
         yield f"the candidate is another one: its sha256 is {now}, the verdict's {verdict.candidate.sha256}"
-    if any(report.counterexample for report in verdict.invariants):
+    if any(report.counterexample for report in verdict.invariants) or any(examples(verdict)):
         yield from _replayed(verdict, target, factory)
     axes = ",".join(f"{axis}={value}" for axis, value in verdict.dialect.axes.items())
     dialect = axes if verdict.dialect.source == "fixed" else INFER
     try:
-        fresh = again(target, effort=verdict.effort, dialect=dialect, seed=verdict.seed)
+        chosen = graded_profiles(verdict)
+        fresh = again(target, effort=verdict.effort, dialect=dialect, seed=verdict.seed, profiles=chosen)
     except ValueError as error:
         yield f"it cannot be graded so: {error}"
         return
     yield from _compared(verdict, fresh)
+
+
+def graded_profiles(verdict: Verdict) -> list[str]:
+    """What was graded of all that was offered."""
+    core = any(report.status != "not applicable" for report in verdict.invariants if report.level == "MUST")
+    return ["core"] * core + [report.profile for report in verdict.profiles]
 
 
 def _replayed(verdict: Verdict, target: str, factory: Any) -> Iterator[str]:
@@ -95,6 +104,12 @@ def _replayed(verdict: Verdict, target: str, factory: Any) -> Iterator[str]:
                 continue
             if not shows:
                 yield f"{report.name}: its counterexample does not violate it"
+        for profile, name, shown_by in examples(verdict):
+            try:
+                if not profile_replay.shown(candidate, profile, name, shown_by):
+                    yield f"{name}: its counterexample does not violate it"
+            except (SchemaError, ValueError) as error:
+                yield f"{name}: its counterexample is none: {error}"
     finally:
         candidate.close()
 
@@ -134,3 +149,10 @@ def _compared(old: Verdict, new: Verdict) -> Iterator[str]:
             yield f"{report.name} is {report.status}{f', {report.charge}' if report.charge else ''}"
     for name in claimed:
         yield f"there is no invariant {name}"
+    before, now = (
+        {r.profile: (r.verdict, [(p.name, p.level, p.status) for p in r.invariants]) for r in verdict.profiles}
+        for verdict in (old, new)
+    )
+    for profile in sorted(before.keys() | now.keys()):
+        if before.get(profile) != now.get(profile):
+            yield f"the profile {profile} is {now[profile][0] if profile in now else 'not graded'}"

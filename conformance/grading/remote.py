@@ -75,6 +75,7 @@ class Exchange:
                 self._answer(message)
         except WorkerEnded as end:
             self._held.last_end = end
+            self._held.ends.append(end)
             raise ProcessEnded(end.why) from None
         except BaseException:
             self._worker.kill()  # it is in the middle of a sentence
@@ -202,6 +203,14 @@ class CachedExchange(Exchange):
         if not isinstance(message, Forwarded):
             raise self._worker.ended("garbage", "it broke the protocol: it called a model without a cache")
         return self._mock.forward([(slot, list(new)) for slot, new in message.rows])  # type: ignore[no-any-return]
+
+
+def isolated(config: Any) -> IsolatedImplementation | None:
+    """The implementation under test of a pytest session, where it runs in another process."""
+    from conformance.conftest import EVIDENCE
+
+    implementation: Any = config.stash[EVIDENCE].study.implementation
+    return implementation if isinstance(implementation, IsolatedImplementation) else None
 
 
 # -- What a study studies --------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from conformance.grading.schema import (
     DialectReport,
     InvariantReport,
     Picture,
+    ProfileReport,
+    PromiseReport,
     SessionData,
     Verdict,
     WorkloadData,
@@ -37,7 +39,8 @@ def screen(verdict: Verdict) -> str:
     charged = of_charge(verdict, "charged", "MUST")
     if charged:
         parts.append(block(verdict, charged[0]))
-    parts.append("\n".join([*others(verdict), *rubric(verdict)]))
+    parts += profile_blocks(verdict) if not charged else []
+    parts.append("\n".join([*others(verdict), *profile_notes(verdict), *rubric(verdict)]))
     parts.append("\n".join(foot(verdict)))
     return "\n".join(part for part in parts if part)
 
@@ -176,6 +179,36 @@ def one_line(data: WorkloadData | SessionData) -> str:
     return msgspec.json.encode(made).decode()
 
 
+def broken(report: ProfileReport, level: str = "MUST") -> list[PromiseReport]:
+    """The promises of a profile that are violated."""
+    return [p for p in report.invariants if p.status == "violated" and p.level == level]
+
+
+def profile_blocks(verdict: Verdict) -> list[str]:
+    """The first violation of every follow-up question, with the life or the lines that show it."""
+    firsts = [promise.example for report in verdict.profiles for promise in broken(report)[:1]]
+    return ["\n".join(map(clean, example.text.splitlines())) for example in firsts if example]
+
+
+def profile_notes(verdict: Verdict) -> list[str]:
+    """One line each for what else is to be said of the follow-up questions."""
+    lines = []
+    for report in verdict.profiles:
+        if report.verdict == "skipped":
+            lines += _wrapped(clean(f"{report.profile}: {report.reason}"), "  skipped   ")
+        elif report.verdict not in ("conforming", "nonconforming"):
+            lines += _wrapped(clean(f"{report.profile}: {report.reason}"), f"  {report.verdict:<9} ")
+        if len(more := broken(report)[1:]):
+            lines += _wrapped(f"{report.profile}: {', '.join(p.name for p in more)}", "  also      ")
+        if soft := broken(report, "SHOULD"):
+            lines += _wrapped(f"{report.profile}: {', '.join(p.name for p in soft)}", "  SHOULD    ")
+        odd = {axis: value for axis, value in report.dialect.items() if value != vars(Dialect())[axis]}
+        if odd and odd != {axis: verdict.dialect.axes[axis] for axis in odd}:
+            said = ", ".join(f"{axis}={value}" for axis, value in odd.items())
+            lines += _wrapped(f"{report.profile}: {said}; legal", "  dialect   ")
+    return lines
+
+
 def others(verdict: Verdict) -> list[str]:
     """One line each for what else was found."""
     lines = []
@@ -218,7 +251,9 @@ def foot(verdict: Verdict) -> list[str]:
 
 def line(verdict: Verdict) -> str:
     """One line, for a list of many."""
-    charged = ", ".join(r.name for r in of_charge(verdict, "charged", "MUST"))
+    names = [r.name for r in of_charge(verdict, "charged", "MUST")]
+    names += [f"{report.profile}: {promise.name}" for report in verdict.profiles for promise in broken(report)]
+    charged = ", ".join(names)
     points = f"{verdict.score.earned:g}/{verdict.score.possible:g}"
     said = charged or (verdict.reason if verdict.verdict != "conforming" else dialect_note(verdict))
     return clean(f"{verdict.verdict:<13} {points:>5}  {verdict.candidate.target}  {said}".rstrip())

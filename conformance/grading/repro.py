@@ -9,9 +9,11 @@ import click
 
 from conformance.attribution import Attribution, attribute
 from conformance.catalogue import Judgement, judge
+from conformance.grading import profile_replay
+from conformance.grading.profile_replay import examples
 from conformance.grading.render_text import clean
 from conformance.grading.repro_read import read_session
-from conformance.grading.schema import SchemaError
+from conformance.grading.schema import ProfileExample, ProfileReport, SchemaError, Verdict
 from conformance.history import Call, Ongoing, Raised, Returned, Run, Unended
 from conformance.workloads import Session, Tokens
 from reference.vocabulary import Dialect
@@ -44,6 +46,11 @@ def repro(target: str, given: str, invariant: str | None, chosen: str | None) ->
         raise click.UsageError(f"--workload: {error}.") from None
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--dialect") from None
+    found = profile_example(verdict, invariant) if verdict else None
+    if verdict and found:
+        sys.exit(_profile(target, verdict, *found))
+    if session is None:
+        raise click.UsageError(f"--workload: it has no counterexample{f' of {invariant}' if invariant else ''}.")
     with interruptible():
         try:
             with IsolatedImplementation(target, dialect) as candidate:
@@ -59,6 +66,34 @@ def repro(target: str, given: str, invariant: str | None, chosen: str | None) ->
     if alone and judgements[-1].violations and not alone.violations:
         click.echo("run/independent violated: alone, in a process in which nothing has run, this run is right")
     sys.exit(1 if any(judgement.violations for judgement in judgements) else 0)
+
+
+def profile_example(verdict: Verdict, invariant: str | None) -> tuple[ProfileReport, str, ProfileExample] | None:
+    """The counterexample of a follow-up question that was asked for."""
+    if invariant is None and any(report.counterexample for report in verdict.invariants):
+        return None
+    return next((found for found in examples(verdict) if invariant in (None, found[1])), None)
+
+
+def _profile(target: str, verdict: Verdict, report: ProfileReport, name: str, example: ProfileExample) -> int:
+    """Play it again and show it; the exit status."""
+    from conformance.grading.grade_command import interruptible
+    from conformance.grading.isolated import IsolatedImplementation
+    from conformance.grading.sandbox import SandboxError
+    from conformance.targets import TargetError
+
+    with interruptible():
+        try:
+            with IsolatedImplementation(target, Dialect.of(report.dialect)) as candidate:
+                violations, _, life = profile_replay.played(candidate, report, example)
+        except (TargetError, SandboxError, SchemaError) as error:
+            raise click.UsageError(str(error)) from None
+    click.echo("\n".join(map(clean, life.splitlines())))
+    for violated in sorted(violations):
+        click.echo(f"{violated} violated")
+    if not violations:
+        click.echo("nothing is violated")
+    return 1 if violations else 0
 
 
 def told(session: Session, judgements: list[Judgement]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The shape of `verdict.json`, version 1. `docs/verdict-schema.md` says what each field means.
+"""The shape of `verdict.json`, version 2. `docs/verdict-schema.md` says what each field means.
 
 Tokens may be of any size, far beyond 2**53; a reader in another language needs a parser that keeps them.
 """
@@ -11,7 +11,7 @@ import msgspec
 
 from conformance.workloads import EXCEPTIONS, Ask, Disagreement, Fault, FaultKind, Session, Workload
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 LARGEST = 64 * 2**20  # bytes of a verdict that is read
 
 VerdictClass = Literal["conforming", "nonconforming", "crashed", "timeout", "invalid", "referee-error"]
@@ -19,6 +19,7 @@ Status = Literal["holds", "violated", "not judged", "not applicable"]
 Charge = Literal["charged", "consequence"]
 LineStatus = Literal["passed", "failed", "not graded"]
 Source = Literal["fixed", "declared", "inferred", "undetermined"]
+ProfileName = Literal["cached", "engine", "fair"]
 How = Literal["file", "source", "module", "program"]
 Request = tuple[str, list[int], int, list[int]]
 T = TypeVar("T")
@@ -155,6 +156,65 @@ class Sandbox(_Struct):
     contained: bool
 
 
+class ScriptData(_Struct, omit_defaults=True):
+    """One life of an engine; `moves` are rows of (where, when, what, which, kind), as in `docs/engine.md`."""
+
+    requests: list[Request]
+    moves: list[tuple[Literal["step", "call"], int, Literal["add", "abort", "fail"], int, str]]
+    num_slots: int
+    stop_token: int
+    otherwise: int = 777
+    tampers: bool = False
+    quantum: int | None = None
+
+
+class ProfileExample(_Struct, omit_defaults=True):
+    """A counterexample of a profile, as data and as `text`: a script (of an engine) or a session (of cached runs).
+
+    `beside` is the script of a second engine, `nested` inside the calls of the first; `same_model`: one
+    model object serves all runs of the session.
+    """
+
+    place: str
+    expected: str
+    observed: str
+    found_by: str
+    text: str
+    script: ScriptData | None = None
+    beside: ScriptData | None = None
+    nested: bool = False
+    session: SessionData | None = None
+    same_model: bool = False
+
+
+class PromiseReport(_Struct):
+    """What came of one promise of a profile. `judged` counts the lives or runs in which it could be told."""
+
+    name: str
+    level: Literal["MUST", "SHOULD"]
+    status: Status
+    evidence: Literal["wire", "reported"]
+    judged: int
+    blocked_by: list[str] = []
+    example: ProfileExample | None = None
+
+
+class ProfileReport(_Struct):
+    """What came of one follow-up question; `skipped` where the candidate has not its shape, with the reason.
+
+    `score` is the share of the MUST promises that were told and hold.
+    """
+
+    profile: ProfileName
+    verdict: VerdictClass | Literal["skipped"]
+    reason: str
+    dialect: dict[str, str]
+    score: Score
+    invariants: list[PromiseReport]
+    bounds: list[Bound]
+    runs: int
+
+
 class Verdict(_Struct):
     """Everything about one candidate; all reports are renderings of it."""
 
@@ -175,6 +235,7 @@ class Verdict(_Struct):
     calls: int
     seconds: float
     sandbox: Sandbox
+    profiles: list[ProfileReport] = []
 
 
 class SchemaError(ValueError):

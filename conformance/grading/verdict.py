@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Literal
+from typing import Any, Literal
 
 from conformance.attribution import attribute
 from conformance.catalogue import CATALOGUE
-from conformance.grading import rubric
+from conformance.grading import profiles, rubric
 from conformance.grading.dialects import Readings, named
 from conformance.grading.referee import Examination
 from conformance.grading.referee_charges import SCALE
@@ -23,6 +23,7 @@ from conformance.grading.schema import (
     Counterexample,
     DialectReport,
     InvariantReport,
+    ProfileReport,
     Sandbox,
     Source,
     Status,
@@ -114,6 +115,34 @@ def unexamined(given: Circumstances, kind: VerdictClass, reason: str, dialect: D
         round(seconds, 3),
         given.sandbox,
     )
+
+
+def absent(given: Circumstances, dialect: Dialect) -> Verdict:
+    """Begin the verdict of a candidate whose `generate` is not graded: it has none, or it was not asked for."""
+    verdict = unexamined(given, "conforming", "", dialect, 0.0)
+    for report in verdict.invariants:
+        report.status = "not applicable"
+    verdict.rubric = []
+    return verdict
+
+
+def with_profiles(verdict: Verdict, reports: list[ProfileReport], seconds: float) -> Verdict:
+    """Add what came of the follow-up questions: a line of the rubric for each, and its class where it is worse."""
+    graded = [report for report in reports if report.verdict != "skipped"]
+    verdict.profiles, verdict.seconds = reports, round(seconds, 3)
+    verdict.rubric += [profiles.line(report) for report in graded]
+    verdict.score = rubric.score(verdict.rubric)
+    verdict.runs += sum(report.runs for report in reports)
+    wrong = next((report for report in graded if report.verdict != "conforming"), None)
+    if verdict.verdict == "conforming" and wrong is not None:
+        kind: Any = wrong.verdict
+        verdict.verdict, verdict.reason = kind, f"{wrong.profile}: {wrong.reason}"
+    elif not graded and not verdict.reason:
+        verdict.verdict = "invalid"
+        verdict.reason = "; ".join(report.reason for report in reports) or "it offers nothing of what was asked for"
+    elif not verdict.reason:
+        verdict.reason = f"every MUST of {', '.join(report.profile for report in graded)} was judged and holds"
+    return verdict
 
 
 # -- Invariants --------------------------------------------------------------------------------------
