@@ -10,7 +10,7 @@ import pytest
 from conformance.engine.catalogue import ENGINE
 from conformance.engine.evidence import Evidence
 from conformance.engine.report import block
-from conformance.engine.targets import OFFERED, REFERENCE, lacks, subject
+from conformance.engine.targets import REFERENCE, lacks, subject
 from conformance.engines.adapters import described
 from conformance.engines.study import Campaign, EngineStudy
 from conformance.grading.profiles import offered

@@ -50,9 +50,23 @@ def table(history: History, dialect: Dialect, reading: Reading | None = None) ->
         else:
             assert isinstance(event, Begin | Unfinished)
     rows += [row] if row[1] else []
+    rows = _shortened(rows)
     widths = [max(len(line[column]) for line in rows) for column in range(len(HEAD))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in rows]
     return "\n".join(lines)
+
+
+def _shortened(rows: list[list[str]]) -> list[list[str]]:
+    """Leave out the middle of three and more steps in a row in which nothing happened."""
+    out: list[list[str]] = []
+    for place, row in enumerate(rows):
+        around = rows[max(0, place - 1) : place + 2]
+        if len(around) == 3 and all(other[1:] == ["", "", "", "-"] for other in around):
+            if out[-1][0] != "...":
+                out.append(["...", "", "", "", ""])
+        else:
+            out.append(row)
+    return out
 
 
 def _blank(number: int) -> list[str]:

@@ -18,7 +18,7 @@ class Account:
     its ending only is owed. `passed` and `lacked` count steps without a row, or without its ending. `ahead`
     and `cut` count rows after its end and after its abort; `flown` is its prefix with the token that an abort
     dropped; `natural` how it had ended when it was aborted. With `undo`, its last token is of a step that failed
-    in a later call, and may be asked for again.
+    in a later call, and may be asked for again. `overtaken` has the steps in which a later one entered first.
     """
 
     made: list[int] = field(default_factory=list)
@@ -32,6 +32,7 @@ class Account:
     flown: Tokens | None = None
     natural: str | None = None
     undo: bool = False
+    overtaken: set[int] = field(default_factory=set)
 
 
 @dataclass

@@ -77,8 +77,7 @@ def summary(study: EngineStudy) -> Iterator[str]:
     """The lines that a person reads."""
     adapter = study.adapter
     versions = ", ".join(f"{package} {version}" for package, version in adapter.versions.items())
-    rate = study.tried.total() / study.seconds if study.seconds else 0.0
-    yield f"{adapter.engine} ({versions or 'no package'}): {study.tried.total()} examples, {rate:.0f} a second"
+    yield f"{adapter.engine} ({versions or 'no package'}): {study.tried.total()} examples, {study.rate:.0f} a second"
     by_status: dict[str, list[str]] = {}
     for name, status in statuses(study).items():
         by_status.setdefault(status, []).append(name)

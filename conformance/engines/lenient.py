@@ -71,7 +71,7 @@ def _call(reading: Lenient, event: Call) -> list[Fault]:
         return [Fault("needless call", f"at most {slack.bound('calls')} calls in a step", f"call {book.calls + 1}")]
     owners, extra, beginnings = _owners(reading, event.rows)
     mine = [entry for entry in owners if entry is not None]
-    faults = _overtaken(book, mine)
+    faults = _overtaken(reading, mine)
     missing = [entry for entry in book.due if entry.number not in book.served and entry.status != "ending"]
     faults = faults or _ended_rows(book, extra) or calls.extra_rows(book, settings, missing, extra)
     if not faults and not event.rows:
@@ -148,13 +148,16 @@ def _ended_rows(book: Book, extra: Iterable[Tokens]) -> list[Fault]:
     return faults
 
 
-def _overtaken(book: Book, mine: Iterable[Entry]) -> list[Fault]:
-    """The fault of one who entered before another that waits longer."""
+def _overtaken(reading: Lenient, mine: Iterable[Entry]) -> list[Fault]:
+    """The faults of those who wait longer than one who entered, and were overtaken in more steps than declared."""
+    book, faults = reading.book, list[Fault]()
     newest = max((entry.number for entry in mine if not entry.generated), default=-1)
-    passed = next((entry for entry in book.waiting.values() if entry.number < newest), None)
-    if passed is None:
-        return []
-    return [Fault("jumped", f"{passed.request_id!r} to enter first", "a later one entered", passed.request_id)]
+    for passed in [entry for entry in book.waiting.values() if entry.number < newest]:
+        book.account(passed).overtaken.add(reading.steps)
+        if not reading.slack.allows("overtaken", len(book.account(passed).overtaken)):
+            name = passed.request_id
+            faults.append(Fault("jumped", f"{name!r} to enter first", "a later one entered", name))
+    return faults[:1]
 
 
 def _lacking(reading: Lenient) -> list[Fault]:

@@ -46,16 +46,12 @@ class Record(msgspec.Struct, frozen=True):
     seed: int
     examples: int
     seconds: float
+    rate: float
     invariants: dict[str, tuple[str, int, str]]
     deviations: list[Deviation]
     defects: list[Defect]
     refuses: dict[str, str]
     legs: dict[str, int]
-
-    @property
-    def rate(self) -> float:
-        """Examples a second."""
-        return self.examples / self.seconds if self.seconds else 0.0
 
     @property
     def stem(self) -> str:
@@ -74,6 +70,7 @@ def recorded(study: EngineStudy, seed: int) -> Record:
         seed,
         study.tried.total(),
         round(study.seconds, 1),
+        round(study.rate, 1),
         {name: (study.status(name), study.judged[name], _note(study, name)) for name in ENGINE},
         [Deviation(d.invariant, d.words, d.reason, study.used.get(d.slack, 0)) for d in adapter.policy],
         [_defect(study, finding) for _, finding in sorted(study.findings.items())],

@@ -98,6 +98,8 @@ def fitted(script: Script, adapter: Adapter) -> Script | None:
         script.model  # noqa: B018
     except Disagreement:
         return None
+    if "empty prompt" in adapter.refuses and not all(ask.prompt for ask in script.asks):
+        return None
     if adapter.vocabulary and len(_tokens(script)) > adapter.vocabulary:
         return None
     return script if adapter.pure is None else _pure(script, adapter.pure)

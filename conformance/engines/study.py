@@ -16,6 +16,7 @@ from conformance.engine.study import Finding, Study
 from conformance.engines.adapters import Adapter
 from conformance.engines.lenient import Lenient, read, reader
 from conformance.engines.scripts import plan
+from conformance.engines.shrink import smallest
 from conformance.engines.weaker import Declared, Slack
 
 SHRINKING = 20.0  # seconds for one finding
@@ -37,7 +38,9 @@ class EngineStudy(Study):
     used: dict[str, int] = field(default_factory=dict)
     tried: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
-    _until: float = float("inf")
+    plays: int = 0
+    playing: float = 0.0
+    follows: list[tuple[str, Script]] = field(default_factory=list)
 
     @property
     def adapter(self) -> Adapter:
@@ -47,7 +50,15 @@ class EngineStudy(Study):
     def play(self, make: Make, script: Script) -> History:
         slack = Slack(self.adapter.policy)
         delays = any(slack.bound(name) for name in ("wait", "lack", "late", "ending", "busy"))
-        return drive(make, script, most_calls=slack.bound("calls"), patience=PATIENCE if delays else 1)
+        started = perf_counter()
+        history = drive(make, script, most_calls=slack.bound("calls"), patience=PATIENCE if delays else 1)
+        self.plays, self.playing = self.plays + 1, self.playing + perf_counter() - started
+        return history
+
+    @property
+    def rate(self) -> float:
+        """Examples a second, all that were played counted, those for shrinking and controls too."""
+        return self.plays / self.playing if self.playing else 0.0
 
     def judge(self, history: History) -> Judgement:
         slack = Slack(self.adapter.policy)
@@ -61,12 +72,30 @@ class EngineStudy(Study):
         """A fresh reading, to draw the history with."""
         return reader(history, self.dialect, Slack(self.adapter.policy))
 
-    def _shows(self, name: str, script: Script) -> bool:
-        return perf_counter() < self._until and super()._shows(name, script)
+    def _follows(self, name: str, script: Script) -> bool:
+        """What is gone when no call fails follows from the failure, whatever it looks like: its own name will come."""
+        plain = script.without_failures()
+        if plain != script and not name.startswith("failure/") and name not in self.alone(plain)[1].violations:
+            self.follows.append((name, script))
+            return True
+        return super()._follows(name, script)
 
-    def _keep(self, *what: Any) -> None:
-        self._until = perf_counter() + SHRINKING
-        super()._keep(*what)
+    def _keep(self, name: str, violation: Any, history: History, script: Script, leg: str) -> None:
+        if self.shrinking:
+            script = smallest(script, lambda other: self._shows(name, other), SHRINKING)
+            history, judgement = self.alone(script)
+            violation = judgement.violations[name]
+        self.findings[name] = Finding(name, violation, history, script, leg)
+
+    def _settle(self) -> None:
+        """Where no failure was blamed by its own name, what followed from one is kept as it was seen."""
+        if any(name.startswith("failure/") for name in self.findings):
+            return
+        for name, script in self.follows:
+            if name not in self.findings:
+                history, judgement = self.alone(script)
+                if name in judgement.violations:
+                    self._keep(name, judgement.violations[name], history, script, "after a failure")
 
     def campaign(self, seed: int, examples: int, seconds: float, progress: Progress = lambda *_: None) -> None:
         """Try the plan of a seed, until so many examples were tried or so many seconds are over."""
@@ -74,6 +103,7 @@ class EngineStudy(Study):
         for number, (leg, script) in enumerate(plan(self.adapter, seed)):
             self.seconds = perf_counter() - started
             if number >= examples or self.seconds >= seconds:
+                self._settle()
                 return
             self.tried[leg] += 1
             self.consider(script, leg, make)

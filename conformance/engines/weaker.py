@@ -38,6 +38,7 @@ class Weaker:
 FORMS: tuple[Weaker, ...] = (
     Weaker("arrival/next-call", "a request waits at most {n} steps beside a free slot", "wait"),
     Weaker("arrival/one-call", "a step makes at most {n} calls", "calls"),
+    Weaker("arrival/fifo", "a request is overtaken in at most {n} steps, while it is prefilled", "overtaken"),
     Weaker("stream/exact-prefix", "a running request lacks a row for at most {n} steps", "lack"),
     Weaker("stream/exact-prefix", "a running request may lack rows, and goes on from its exact prefix", "lack"),
     Weaker("stream/exact-prefix", "rows may be beginnings of a prompt, whose replies reach nobody", "chunks"),
@@ -56,7 +57,6 @@ NEVER = (
     "id/duplicate",
     "id/independent",
     "failure/resumable",
-    "arrival/fifo",
     "arrival/unchanged",
 )
 
