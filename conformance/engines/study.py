@@ -21,6 +21,7 @@ from conformance.engines.weaker import Declared, Slack
 
 SHRINKING = 20.0  # seconds for one finding
 BROAD = 4
+SETTLED = "after a failure"
 PATIENCE = 3  # times the steps that a right engine needs, for one with declared delays
 NOT_TRIED = {
     "stream/private-rows": "the engine's model is the adapter's, which spoils no rows",
@@ -72,15 +73,13 @@ class EngineStudy(Study):
         """A fresh reading, to draw the history with."""
         return reader(history, self.dialect, Slack(self.adapter.policy))
 
-    def _follows(self, name: str, script: Script) -> bool:
+    def _keep(self, name: str, violation: Any, history: History, script: Script, leg: str) -> None:
         """What is gone when no call fails follows from the failure, whatever it looks like: its own name will come."""
         plain = script.without_failures()
-        if plain != script and not name.startswith("failure/") and name not in self.alone(plain)[1].violations:
+        failing = plain != script and not name.startswith("failure/") and leg != SETTLED
+        if failing and name not in self.alone(plain)[1].violations:
             self.follows.append((name, script))
-            return True
-        return super()._follows(name, script)
-
-    def _keep(self, name: str, violation: Any, history: History, script: Script, leg: str) -> None:
+            return
         if self.shrinking:
             script = smallest(script, lambda other: self._shows(name, other), SHRINKING)
             history, judgement = self.alone(script)
@@ -95,7 +94,7 @@ class EngineStudy(Study):
             if name not in self.findings:
                 history, judgement = self.alone(script)
                 if name in judgement.violations:
-                    self._keep(name, judgement.violations[name], history, script, "after a failure")
+                    self._keep(name, judgement.violations[name], history, script, SETTLED)
 
     def campaign(self, seed: int, examples: int, seconds: float, progress: Progress = lambda *_: None) -> None:
         """Try the plan of a seed, until so many examples were tried or so many seconds are over."""

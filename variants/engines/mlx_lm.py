@@ -38,7 +38,7 @@ POLICY = {
         "`next` decodes those who run, and then makes the first call of those who enter (BatchGenerator._next)",
     ),
     "arrival/next-call": (
-        "a request waits at most 2 steps beside a free slot",
+        "a request waits at most 1 steps beside a free slot",
         "a prompt of more than one token is prefilled in a step of its own before its first call (_next)",
     ),
     "arrival/fifo": (
