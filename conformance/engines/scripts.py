@@ -7,7 +7,7 @@ empty prompts, limits of 0 and below, ids used again and ids as engines give the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
 from random import Random
@@ -100,6 +100,10 @@ def fitted(script: Script, adapter: Adapter) -> Script | None:
         return None
     if "empty prompt" in adapter.refuses and not all(ask.prompt for ask in script.asks):
         return None
+    if "a failing call" in adapter.refuses:
+        script = script.without_failures()
+    if "an act inside a call" in adapter.refuses:
+        script = replace(script, moves=tuple(move._replace(where="step") for move in script.moves))
     if adapter.vocabulary and len(_tokens(script)) > adapter.vocabulary:
         return None
     return script if adapter.pure is None else _pure(script, adapter.pure)

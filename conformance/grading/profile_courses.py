@@ -27,6 +27,7 @@ from conformance.fair.study import LEGS as FAIR_LEGS
 from conformance.fair.study import Study as FairStudy
 from conformance.grading.dialects import probes
 from conformance.grading.isolated import IsolatedImplementation
+from conformance.grading.referee_legs import one_of
 from conformance.grading.remote import RemoteImplementation, RemoteSubject
 from conformance.grading.schema import ProfileExample, ProfileName, ScriptData, session_data
 from conformance.invariant import Invariant
@@ -131,7 +132,7 @@ class EngineCourse(_Course):
         right: Counter[Dialect] = Counter(dict.fromkeys(possible, 0))
         for script in islice(engine_scope.arriving((1, 2), engine_scope.KINDS, self.dialect), 0, None, PROBES):
             history = drive(self.study.subject.make(), script)
-            right.update(d for d in possible if not engine_catalogue.judge(history, d).violations)
+            right.update(d for d in possible if _right(self, engine_catalogue.judge(history, d)))
         return right
 
 
@@ -159,7 +160,7 @@ class FairCourse(_Course):
         right: Counter[Dialect] = Counter(dict.fromkeys(possible, 0))
         for script in islice(FAIR_LEGS[0].scripts(self.dialect), 0, None, PROBES):
             history = drive(self.study.subject.make(script.quantum), script)
-            right.update(d for d in possible if not fair_catalogue.judge(history, d, script.quantum).violations)
+            right.update(d for d in possible if _right(self, fair_catalogue.judge(history, d, script.quantum)))
         return right
 
 
@@ -178,7 +179,7 @@ class CachedCourse(_Course):
 
     def _leg(self, leg: Any, every: int, seed: int) -> Part:
         def work() -> Iterator[None]:
-            for session in islice(leg.sessions(self.study.dialect), seed % every, None, every):
+            for session in one_of(every, leg.sessions(self.study.dialect), seed):
                 self.study.consider(session, leg.name)
                 yield
 
@@ -198,7 +199,7 @@ class CachedCourse(_Course):
         right: Counter[Dialect] = Counter(dict.fromkeys(possible, 0))
         for workload in probes():
             (run,) = drive_cached(self.study.implementation.generate, CachedSession((workload,)))
-            right.update(d for d in possible if not cached_catalogue.judge(run, d).violations)
+            right.update(d for d in possible if _right(self, cached_catalogue.judge(run, d)))
         return right
 
 
@@ -209,11 +210,16 @@ COURSES: dict[ProfileName, Callable[[IsolatedImplementation, Dialect], Course]] 
 }
 
 
+def _right(course: Course, judgement: Any) -> bool:
+    """Whether no MUST is broken."""
+    return not any(course.catalogue[name].level == "MUST" for name in judgement.violations)
+
+
 def _sample(leg: Any, every: int, seed: int, study: Any) -> Part:
-    """One of every so many lives of a leg, from a place that the seed gives."""
+    """One of every so many lives of a leg."""
 
     def work() -> Iterator[None]:
-        for script in islice(leg.scripts(study.dialect), seed % every, None, every):
+        for script in one_of(every, leg.scripts(study.dialect), seed):
             study.consider(script, leg.name)
             yield
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, product
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from conformance.grading.referee_random import random_workload
 from conformance.legs import scope
@@ -13,6 +13,7 @@ from conformance.study import LEGS, Leg
 from conformance.workloads import Session, Workload
 from reference.vocabulary import Dialect
 
+Item = TypeVar("Item")
 Workloads = Callable[[Dialect], Iterator[Workload]]
 Sessions = Callable[[Dialect], Iterator[Session]]
 Effort = Literal["quick", "default", "thorough"]
@@ -36,14 +37,18 @@ def _alone(workloads: Iterable[Workload]) -> Iterator[Session]:
     return (Session((workload,)) for workload in workloads)
 
 
+def one_of(group: int, items: Iterable[Item], seed: int) -> Iterator[Item]:
+    """One of every so many that follow each other, so that no part of an enumeration is left out."""
+    draw, every = random.Random(seed), iter(items)
+    while chosen := list(islice(every, group)):
+        yield draw.choice(chosen)
+
+
 def _one_of(group: int, seed: int, of: Workloads) -> Sessions:
     """One workload of every `group` that follow each other, so that no part of the enumeration is left out."""
 
     def sessions(dialect: Dialect) -> Iterator[Session]:
-        draw = random.Random(seed)
-        every = of(dialect)
-        while chosen := list(islice(every, group)):
-            yield Session((draw.choice(chosen),))
+        yield from (Session((workload,)) for workload in one_of(group, of(dialect), seed))
 
     return sessions
 
