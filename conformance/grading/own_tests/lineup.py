@@ -34,21 +34,24 @@ def lineup(dialect: Dialect) -> list[Member]:
     Another dialect's are left out: a right one of those is wrong here, and what is wrong there may be right.
     """
     members = [Member(REFERENCE, _path(load(REFERENCE)), "right")]
-    members += [Member(i.name, _path(i), "right") for i in _loaded(variants) if i.dialect == dialect]
+    for honest in _loaded(variants):
+        # One that answers a follow-up question as well is held to that question's promises, elsewhere.
+        if honest.dialect == dialect and not any(map(honest.offers, PROFILES)):
+            members.append(Member(honest.name, _path(honest), "right"))
     for implementation in _loaded(variants.flawed):
-        breaks = tuple(name for name in implementation.module.BREAKS if name in CATALOGUE)
-        if implementation.dialect == dialect and breaks:
+        breaks = implementation.module.BREAKS
+        if implementation.dialect == dialect and all(name in CATALOGUE for name in breaks):
             role: Role = "flawed" if any(CATALOGUE[name].level == "MUST" for name in breaks) else "should"
             members.append(Member(implementation.name, _path(implementation), role, breaks))
     return members
 
 
 def _loaded(package: ModuleType) -> Iterator[LocalImplementation]:
-    """The variants that answer the question itself, and no follow-up question."""
+    """The variants that offer `generate`."""
     for info in pkgutil.iter_modules(package.__path__):
         if not info.ispkg:
             implementation = load(f"{package.__name__}.{info.name}")
-            if implementation.has_generate and not any(map(implementation.offers, PROFILES)):
+            if implementation.has_generate:
                 yield implementation
 
 

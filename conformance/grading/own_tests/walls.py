@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import reference
@@ -58,6 +58,3 @@ def _shown(*names: str) -> dict[str, Path]:
 def _line(root: str, main: str, paths: Sequence[str], arguments: Sequence[str]) -> list[str]:
     start = [sandbox_bubblewrap.interpreter(), "-I", "-S", "-B", "-c", BOOT.format(main)]
     return [*start, root + INSIDE, root + NOUNS, *(root + path for path in paths), "--", *arguments]
-
-
-Built = Callable[[], Sandbox]
