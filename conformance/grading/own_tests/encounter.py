@@ -15,7 +15,7 @@ from conformance.grading.sandbox import Sandbox
 from conformance.grading.worker import WATCH_SECONDS, Worker, WorkerEnded, exit_text
 
 PATIENCE = 3.0  # seconds in which an implementation neither calls nor returns
-CLEARING = 5.0  # seconds for the tests' process to clear up after a fork
+CLEARING = 2.0  # seconds for the tests' process to clear up after a fork
 MOST_BYTES = 256 * 2**20  # of one side in one encounter
 
 

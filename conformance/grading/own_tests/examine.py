@@ -18,7 +18,7 @@ from conformance.grading.worker import WorkerEnded
 from reference.vocabulary import Dialect
 
 STARTUP = 30.0  # seconds in which pytest is imported; plenty, because a busy machine is no fault of the tests
-TELLING = 4  # so many time-outs and nothing else: the right ones are tried next
+TELLING = 4  # so many without a test that passed or failed: the right ones are tried next
 ENOUGH = 2  # right ones that must time out before the rest is spared
 
 
@@ -148,12 +148,18 @@ class Examination:
             self._running.discard(peer)
 
     def _next(self) -> Member | None:
-        """Choose the next one. Tests that only ever time out meet the right ones next, which settles it."""
+        """Choose the next one. Where no test ever passes or fails, the right ones are next, which settles it."""
         with self._lock:
             kinds = {outcome.kind for _, outcome in self._outcomes}
-            if kinds == {"timeout"} and len(self._outcomes) >= TELLING:
-                if sum(member.role == "right" for member, _ in self._outcomes) >= ENOUGH:
-                    self.stopped = f"all of the first {len(self._outcomes)} timed out"
-                    self._waiting.clear()
+            right = [outcome.kind for member, outcome in self._outcomes if member.role == "right"]
+            if "crashed" in right or "invalid" in right:
+                self._stop("it is not through the others, which cannot change that")
+            elif kinds == {"timeout"} and len(right) >= ENOUGH:
+                self._stop(f"all of the first {len(self._outcomes)} timed out, and the others were spared")
+            elif len(self._outcomes) >= TELLING and not kinds & {"passed", "failed"}:
                 self._waiting.sort(key=lambda member: member.role == "right")
             return self._waiting.pop() if self._waiting else None
+
+    def _stop(self, why: str) -> None:
+        self.stopped = why
+        self._waiting.clear()

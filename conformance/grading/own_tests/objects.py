@@ -103,7 +103,7 @@ class Objects:
     def _loosened(self) -> list[int]:
         """Let go of what nobody here holds any more: nobody can change it, or see it changed."""
         held, count = self.held, sys.getrefcount
-        loose = [number for number in held if count(held[number]) <= UNHELD and _shape(held[number]) != "error"]
+        loose = [number for number in held if count(held[number]) <= UNHELD]
         for number in loose:
             self._leaving[number] = held[number]
             self._drop(number)

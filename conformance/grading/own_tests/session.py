@@ -26,6 +26,14 @@ from conformance.grading.own_tests import near
 
 OPTIONS = ("-x", "-q", "-s", "--tb=no", "--noconftest", "--import-mode=importlib", "--strict-markers")
 LEFT_OUT = ("cacheprovider", "faulthandler", "junitxml", "pastebin", "debugging", "stepwise", "setuponly", "setupplan")
+NOTHING = "def test_nothing():\n    assert [1] == [1]\n"
+DRAWING = f"""\
+from hypothesis import given, settings, strategies
+
+@settings(max_examples=3)
+@given(strategies.text())
+{NOTHING.replace("()", "(text)")}"""  # its tables of characters take seconds to build
+DRAWN = (b"text(", b"characters(", b"from_regex(")
 OUTCOMES = {0: "passed", 1: "failed", 4: "invalid", 5: "invalid"}
 
 
@@ -56,7 +64,7 @@ class Plugin:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self.passed, self.failed, self.why, self.broken = 0, "", "", ""
-        self._error = ""
+        self._error, self._ended_by = "", "pytest itself"
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.say("test", clean(nodeid))
@@ -70,6 +78,12 @@ class Plugin:
         if call.excinfo is not None:
             error = call.excinfo.value
             self._error = clean(f"{kind(error)}: {text_of(error)}".removesuffix(": "))
+
+    def pytest_internalerror(self, excinfo: Any) -> None:
+        self._ended_by = f"an error in pytest: {kind(excinfo.value)}"
+
+    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
+        self._ended_by = f"{kind(excinfo.value)}"
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed and not self.failed:
@@ -89,7 +103,7 @@ class Plugin:
         elif outcome == "invalid":
             why = "there is no test in it"
         elif outcome == "crashed":
-            why = f"pytest ended with status {status}" + f", {self.why}" * bool(self.why)
+            why = f"the tests were ended by {self._ended_by}"
         elif outcome == "passed" and not self.passed:
             outcome, why = "invalid", "every test in it is skipped"
         self.say("result", outcome, self.passed, self.failed if outcome == "failed" else "", why)
@@ -101,7 +115,7 @@ def clean(text: str) -> str:
 
 def warm(source: bytes) -> None:
     """Import what the forks need, and run pytest once on nothing."""
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "HYPOTHESIS_NO_PLUGINS": "1"}
     sys.dont_write_bytecode = True
     import pytest
 
@@ -113,11 +127,10 @@ def warm(source: bytes) -> None:
         found = {"derandomize": True, "database": None, "deadline": None, "phases": phases}
         hypothesis.settings.register_profile("slotspec", **found)  # type: ignore[arg-type]
         hypothesis.settings.load_profile("slotspec")
-        hypothesis.strategies.text().validate()
-    empty = os.path.join(scratch(), "test_nothing.py")
-    with open(empty, "w") as file:
-        file.write("def test_nothing():\n    assert [1] == [1]\n")
-    pytest.main([empty, *options()])
+    nothing = os.path.join(scratch(), "test_nothing.py")
+    with open(nothing, "w") as file:
+        file.write(DRAWING if "hypothesis" in sys.modules and any(word in source for word in DRAWN) else NOTHING)
+    pytest.main([nothing, *options()])
     wipe()
 
 

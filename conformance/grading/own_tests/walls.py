@@ -24,7 +24,8 @@ BOOT = (
     "given = sys.argv[end + 1:]; del sys.argv[1:]; from conformance.grading.own_tests.{} import main; main(given)"
 )
 TESTS_LIMITS = Limits()
-IMPLEMENTATION_LIMITS = Limits(address_space=512 * MIB, data=256 * MIB, memory_total=512 * MIB)
+# Room for a thread a slot: a stack takes address space, and little memory.
+IMPLEMENTATION_LIMITS = Limits(address_space=4096 * MIB, data=2048 * MIB, processes=1024, memory_total=512 * MIB)
 
 
 def of_tests(place: Path, module: str, seed: int) -> Sandbox:
