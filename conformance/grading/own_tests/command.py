@@ -16,8 +16,9 @@ import msgspec
 from conformance.grading.grade_command import CONFORMS, DOES_NOT, FILE, checked_sandbox, interruptible
 from conformance.grading.own_tests.examine import OwnFault
 from conformance.grading.own_tests.grade_tests import SECONDS, Told, grade_tests
+from conformance.grading.own_tests.lineup import lineup
 from conformance.grading.own_tests.screen import screen
-from conformance.grading.own_tests.verdict import TestsVerdict
+from conformance.grading.own_tests.verdict import GradedTests
 from conformance.grading.render_files import unusable, write_whole
 from conformance.grading.sandbox import SandboxError
 
@@ -62,7 +63,9 @@ def grade_tests_command(
     workers = jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
     with interruptible(), progress() as told:
         try:
-            verdict = grade_tests(tests, module=module, seed=seed, seconds=seconds, jobs=workers, told=told)
+            verdict = grade_tests(
+                tests, module=module, seed=seed, seconds=seconds, jobs=workers, choose=lineup, told=told
+            )
         except (OwnFault, SandboxError) as error:
             raise click.UsageError(str(error)) from None
         click.echo(screen(verdict))
@@ -95,7 +98,7 @@ def checked(tests: Path, module: str, json_file: Path | None) -> None:
         raise click.UsageError(f"--json {json_file}: {problem}.")
 
 
-def write(verdict: TestsVerdict, path: Path | None) -> None:
+def write(verdict: GradedTests, path: Path | None) -> None:
     if path is None:
         return
 

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio.exceptions
 import builtins
+import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
 PLAIN = (int, str, bool, float, type(None))
-PLACES = (builtins, asyncio.exceptions)  # where the classes are that both processes have
+ELSEWHERE = {"CancelledError": "asyncio.exceptions"}  # slow to import, and seldom needed
 TEXT = 500
 
 
 def content(error: BaseException, pack: Callable[[Any], Any]) -> list[Any]:
     """Take an exception apart: name, known class, arguments, members, cause, context, whether the context is hidden."""
-    name, known = type(error).__name__[:TEXT], next(c.__name__ for c in type(error).__mro__ if _known(c.__name__) is c)
+    name, known = type(error).__name__[:TEXT], next(c.__name__ for c in type(error).__mro__ if _is_known(c))
     members = list(map(pack, error.exceptions)) if isinstance(error, BaseExceptionGroup) else []
     links = [pack(error.__cause__), pack(error.__context__), error.__suppress_context__]
     return [name, known, _arguments(error), members, *links]
 
 
+def _is_known(kind: type) -> bool:
+    """Whether the other process has this very class."""
+    place = sys.modules.get(ELSEWHERE.get(kind.__name__, "builtins"))
+    return getattr(place, kind.__name__, None) is kind
+
+
 def _known(name: str) -> Any:
-    return next((found for place in PLACES if (found := getattr(place, name, None)) is not None), None)
+    place = importlib.import_module(ELSEWHERE[name]) if name in ELSEWHERE else builtins
+    return getattr(place, name, None)
 
 
 def _arguments(error: BaseException) -> list[Any]:

@@ -14,16 +14,15 @@ from conformance.grading.own_tests.examine import Examination, Tests, Unusable
 from conformance.grading.own_tests.lineup import Member, lineup
 from conformance.grading.own_tests.verdict import (
     SCHEMA_VERSION,
+    Described,
     Faced,
-    Share,
-    TestsVerdict,
+    GradedTests,
     by_invariant,
     conclusion,
     faced,
     score,
     share,
 )
-from conformance.grading.own_tests.verdict import Tests as Described
 from conformance.grading.sandbox import CONTAINING, layers
 from conformance.grading.schema import Sandbox
 from conformance.grading.verdict import slotspec_version
@@ -43,7 +42,7 @@ def grade_tests(
     jobs: int = 1,
     choose: Choose = lineup,
     told: Told = lambda done, total, one: None,
-) -> TestsVerdict:
+) -> GradedTests:
     """Run a file of tests over every implementation of the dialect that it states, and return the verdict.
 
     `module` is what the tests import `generate` from; `seconds` limits them for each implementation;
@@ -70,7 +69,7 @@ def grade_tests(
     found.sort(key=lambda one: one.name)
     must = share(found, "flawed")
     in_force = layers()
-    return TestsVerdict(
+    return GradedTests(
         schema_version=SCHEMA_VERSION,
         slotspec_version=slotspec_version(),
         tests=Described(str(path), module, digest(str(path))),
@@ -88,6 +87,3 @@ def grade_tests(
         seconds=round(perf_counter() - started, 3),
         sandbox=Sandbox(list(in_force), all(layer in in_force for layer in CONTAINING)),
     )
-
-
-__all__ = ["SECONDS", "Share", "grade_tests"]

@@ -37,9 +37,9 @@ class Objects:
 
     def packed(self, value: Any) -> list[Any]:
         """Encode a value, with all that the other side does not know yet."""
-        loose = self._loosened()
         body = self._pack(value)
-        changes = list(self._changes())
+        changes = list(self._changes())  # of what is let go now, too
+        loose = self._loosened()
         gone, self._gone = self._gone, []
         return [changes, loose, gone, body]
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from conformance.catalogue import CATALOGUE
-from conformance.grading.own_tests.verdict import Broken, TestsVerdict, right
+from conformance.grading.own_tests.verdict import Broken, GradedTests, right
 from conformance.grading.render_text import WIDTH, clean
 from reference.vocabulary import Dialect
 
@@ -14,7 +14,7 @@ MOST_SHOWN = 5  # right ones that are rejected
 LONGEST = 300  # characters of why
 
 
-def screen(verdict: TestsVerdict) -> str:
+def screen(verdict: GradedTests) -> str:
     """All that the author of the tests needs."""
     lines = [*_head(verdict), *_rejected(verdict)]
     if verdict.invariants:
@@ -32,7 +32,7 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
-def _head(verdict: TestsVerdict) -> Iterator[str]:
+def _head(verdict: GradedTests) -> Iterator[str]:
     must, of = verdict.must, len(right(verdict.implementations))
     if verdict.verdict == "accepts":
         said = f"SCORE {verdict.score:.2f}: {verdict.tests.target} accepts all {of} right implementations"
@@ -47,7 +47,7 @@ def _head(verdict: TestsVerdict) -> Iterator[str]:
         yield f"  dialect   {', '.join(other)}, as it states"
 
 
-def _rejected(verdict: TestsVerdict) -> Iterator[str]:
+def _rejected(verdict: GradedTests) -> Iterator[str]:
     refused = [one for one in right(verdict.implementations) if one.outcome in ("failed", "timeout")]
     for one in refused[:MOST_SHOWN]:
         how = "rejected by" if one.outcome == "failed" else "timed out in"
@@ -59,7 +59,7 @@ def _rejected(verdict: TestsVerdict) -> Iterator[str]:
         yield "  A right implementation must pass: the score is 0, whatever else is rejected."
 
 
-def _table(verdict: TestsVerdict) -> Iterator[str]:
+def _table(verdict: GradedTests) -> Iterator[str]:
     yield "  invariant             flawed  rejected"
     for level in ("MUST", "SHOULD"):
         rows = [row for row in verdict.invariants if row.level == level]
@@ -73,7 +73,7 @@ def _row(row: Broken) -> str:
     return f"  {row.name:<22}{row.flawed:>6}{row.rejected:>10}  {bar}"
 
 
-def _missed(verdict: TestsVerdict) -> Iterator[str]:
+def _missed(verdict: GradedTests) -> Iterator[str]:
     missed = [row for row in verdict.invariants if row.missed and row.level == "MUST"]
     if missed:
         yield ""
@@ -83,7 +83,7 @@ def _missed(verdict: TestsVerdict) -> Iterator[str]:
         yield from _wrapped(", ".join(map(short, row.missed)), "      ", "      ")
 
 
-def _foot(verdict: TestsVerdict) -> Iterator[str]:
+def _foot(verdict: GradedTests) -> Iterator[str]:
     crashed = [one for one in verdict.implementations if one.outcome in ("crashed", "invalid") and one.role != "right"]
     if crashed:
         yield from _wrapped(

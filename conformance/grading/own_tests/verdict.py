@@ -22,7 +22,7 @@ class _Struct(msgspec.Struct, forbid_unknown_fields=True):
     """Unknown fields are refused, so that a misspelt or newer one is noticed."""
 
 
-class Tests(_Struct):
+class Described(_Struct):
     """The file that was graded, and the module that it imports."""
 
     target: str
@@ -60,12 +60,12 @@ class Faced(_Struct):
     seconds: float
 
 
-class TestsVerdict(_Struct):
+class GradedTests(_Struct):
     """The verdict on a file of tests. `score` is 0 where a right implementation is not accepted."""
 
     schema_version: int
     slotspec_version: str
-    tests: Tests
+    tests: Described
     verdict: VerdictClass
     reason: str
     dialect: dict[str, str]
