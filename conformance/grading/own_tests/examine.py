@@ -108,6 +108,10 @@ class Examination:
                 if peer is None or not peer.alive:
                     peer = self._started(self._tests.start)
                 outcome = self._meet(peer, member)
+                if outcome.kind == "timeout" and (member.role == "right" or outcome.seconds < self._seconds):
+                    # A busy machine looks like that, once.
+                    peer = self._started(self._tests.start)
+                    outcome = self._meet(peer, member)
                 with self._lock:
                     self._outcomes.append((member, outcome))
                 self._results.put((member, outcome))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
@@ -63,13 +64,12 @@ def mutants(dialect: Dialect, folder: Path) -> Iterator[Member]:
                 yield Member(f"mutant.{invariant.anchor}.{number}", path, "flawed", (name,))
 
 
-def _loaded(package: ModuleType) -> Iterator[LocalImplementation]:
+@cache
+def _loaded(package: ModuleType) -> tuple[LocalImplementation, ...]:
     """The variants that offer `generate`."""
-    for info in pkgutil.iter_modules(package.__path__):
-        if not info.ispkg:
-            implementation = load(f"{package.__name__}.{info.name}")
-            if implementation.has_generate:
-                yield implementation
+    names = [info.name for info in pkgutil.iter_modules(package.__path__) if not info.ispkg]
+    found = (load(f"{package.__name__}.{name}") for name in names)
+    return tuple(one for one in found if one.has_generate)
 
 
 def _path(implementation: LocalImplementation) -> Path:

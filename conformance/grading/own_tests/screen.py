@@ -33,10 +33,10 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
 
 
 def _head(verdict: GradedTests) -> Iterator[str]:
-    must, of = verdict.must, len(right(verdict.implementations))
+    must = verdict.must
     if verdict.verdict == "accepts":
-        said = f"SCORE {verdict.score:.2f}: {verdict.tests.target} accepts all {of} right implementations"
-        said += f" and rejects {must.rejected} of {must.flawed} flawed ones"
+        said = f"SCORE {verdict.score:.2f}: {verdict.tests.target}: {verdict.reason}"
+        said += f", and rejects {must.rejected} of {must.flawed} flawed ones"
     elif verdict.verdict == "rejects-right":
         said = f"SCORE 0: {verdict.tests.target}: {verdict.reason}"
     else:

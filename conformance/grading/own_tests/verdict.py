@@ -97,10 +97,10 @@ def conclusion(found: Sequence[Faced], stopped: str) -> tuple[VerdictClass, str]
     for one in refused:
         if one.outcome in ("invalid", "crashed"):
             return "invalid", one.why if one.outcome == "invalid" else f"{one.why} ({one.name})"
+    of = f"{len(right(found))} right implementation{'s' * (len(right(found)) != 1)}"
     if refused:
-        count = f"{len(refused)} of {len(right(found))} right implementations"
-        return "rejects-right", f"it rejects {count}" + f"; {stopped}" * bool(stopped)
-    return "accepts", f"it accepts all {len(right(found))} right implementations"
+        return "rejects-right", f"it rejects {len(refused)} of {of}" + f"; {stopped}" * bool(stopped)
+    return "accepts", f"it accepts {'all ' if len(right(found)) > 1 else ''}{of}"
 
 
 def share(found: Sequence[Faced], role: Role) -> Share:
