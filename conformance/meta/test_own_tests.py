@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 from conformance import cli
 from conformance.catalogue import CATALOGUE
 from conformance.grading import sandbox
+from conformance.grading import sandbox_bubblewrap as bubblewrap
 from conformance.grading.own_tests import command, examine
 from conformance.grading.own_tests.encounter import Outcome
 from conformance.grading.own_tests.grade_tests import grade_tests
@@ -135,6 +136,14 @@ def test_wrong_tests_get_nothing_and_are_told_which_and_by_what(monkeypatch: pyt
     assert "it rejects 1 of 3 right implementations" in said
     assert "variants.compacting: rejected by wrong.py::test_rows_stand_in_the_order_of_slots AssertionError" in said
     assert "Missed" not in result.output
+
+
+def test_the_example_of_the_page_is_accepted_and_rejects_what_it_says(graded: Graded) -> None:
+    page = Path(examine.__file__).parents[3] / "docs" / "grading-tests.md"
+    example = re.search(r"```python\n(from solution.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert example is not None
+    verdict = graded(example[1], (*FEW[:2], "variants.flawed.refill_one_step_late"))
+    assert outcomes(verdict) == {"generate": "passed", "lanes": "passed", "refill_one_step_late": "failed"}
 
 
 # -- What counts ---------------------------------------------------------------------------------------
@@ -339,6 +348,44 @@ def test_the_order_is_drawn_from_the_seed(tmp_path: Path) -> None:
 
     assert order(1) == order(1) != order(2)
     assert set(order(1)) == set(order(2)) == set(members)
+
+
+HALF = """
+import os, solution
+class Model:
+    def next_tokens(self, batch):
+        for fd in range(3, 40):
+            try:
+                os.set_blocking(fd, False)
+                os.read(fd, 5)
+            except OSError:
+                pass
+        return [7] * len(batch)
+def test_x():
+    requests = [solution.Request(str(i), [i], 2000) for i in range(3)]
+    solution.generate(Model(), requests, 3, 0)
+"""
+
+
+def test_a_message_that_a_fork_has_left_half_read_is_nobody_elses(graded: Graded) -> None:
+    verdict = graded(HALF)
+    assert set(outcomes(verdict).values()) <= {"crashed", "timeout", "failed"}
+    assert {one.test for one in verdict.implementations} == {"tests.py::test_x"}
+
+
+def test_without_namespaces_honest_tests_are_graded_and_the_screen_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bubblewrap, "mode", lambda: "")
+    monkeypatch.setattr(command, "lineup", chosen(FEW))
+    beside = tmp_path / "beside"
+    beside.write_text("x")
+    (tmp_path / "tests.py").write_text(FIFO.format("assert first(3) == [0, 1, 2]"))
+    result = invoke(tmp_path / "tests.py")
+    assert result.exit_code == 0, result.output
+    assert "SCORE 1.00" in result.output
+    assert "cannot contain hostile tests" in result.output
+    assert beside.read_text() == "x"
 
 
 WRITES = """

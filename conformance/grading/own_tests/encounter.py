@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import select
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
 
@@ -88,7 +89,7 @@ class Encounter:
         if self._over is not None:
             return
         peers = [self.tests, self.implementation] if self.implementation.alive else [self.tests]
-        for peer in select.select(peers, [], [], max(0.0, min(WATCH_SECONDS, self._until() - monotonic())))[0]:
+        for peer in ready(peers, min(WATCH_SECONDS, self._until() - monotonic())):
             for line in peer.lines(wait=True) if peer.alive else ():
                 self._take(peer, line)
         for peer in peers:
@@ -159,6 +160,15 @@ class Encounter:
             return Outcome("timeout", 0, printable(self._test), end.why)
         who = "the tests'" if self.implementation.alive else "the implementation's"
         return Outcome("crashed", 0, printable(self._test), f"{who} process: {end.why}")
+
+
+def ready(peers: Sequence[Peer], seconds: float) -> list[Peer]:
+    """Wait until one of them has something to say, at most so long."""
+    poll = select.poll()
+    for peer in peers:
+        poll.register(peer, select.POLLIN)
+    said = {fd for fd, _ in poll.poll(max(0.0, seconds) * 1000)}
+    return [peer for peer in peers if peer.fileno() in said]
 
 
 def printable(text: str) -> str:

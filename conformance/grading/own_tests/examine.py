@@ -6,18 +6,17 @@ import queue
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.grading import protocol
 from conformance.grading.own_tests import walls
 from conformance.grading.own_tests.encounter import Encounter, Outcome, Peer
 from conformance.grading.own_tests.lineup import Member
-from conformance.grading.sandbox import Sandbox
 from conformance.grading.worker import WorkerEnded
 from reference.vocabulary import Dialect
 
-STARTUP = 30.0  # seconds in which pytest is imported; plenty, because a busy machine is no fault of the tests
+STARTUP = 120.0  # seconds in which pytest is imported; plenty, because a busy machine is no fault of the tests
 TELLING = 4  # so many without a test that passed or failed: the right ones are tried next
 ENOUGH = 2  # right ones that must time out before the rest is spared
 
@@ -32,21 +31,19 @@ class OwnFault(Exception):
 
 @dataclass
 class Tests:
-    """A file of tests, and the process that runs it, or the next one."""
+    """A file of tests, what it imports, and what the order of encounters is drawn from."""
 
     path: Path
     module: str
     seed: int
-    peers: list[Peer] = field(default_factory=list)
-
-    def sandbox(self) -> Sandbox:
-        return walls.of_tests(self.path, self.module, self.seed)
 
     def start(self) -> Peer:
-        """Start a process for the tests. Raises Unusable."""
+        """Start a process for the tests, which runs nothing of them yet. Raises Unusable and OwnFault."""
         try:
-            peer = Peer(self.sandbox(), STARTUP)
+            peer = Peer(walls.of_tests(self.path, self.module, self.seed), STARTUP)
         except WorkerEnded as end:
+            if end.kind == "timeout":
+                raise OwnFault(f"pytest was not imported after {STARTUP:g} seconds") from None
             raise Unusable(f"it cannot be loaded: {end.why}") from None
         if peer.hello.error:
             peer.kill()
@@ -105,12 +102,11 @@ class Examination:
     def _work(self, peer: Peer | None) -> None:
         try:
             while (member := self._next()) is not None:
-                if peer is None or not peer.alive:
-                    peer = self._started(self._tests.start)
+                peer = self._usable(peer)
                 outcome = self._meet(peer, member)
                 if outcome.kind == "timeout" and (member.role == "right" or outcome.seconds < self._seconds):
                     # A busy machine looks like that, once.
-                    peer = self._started(self._tests.start)
+                    peer = self._usable(peer)
                     outcome = self._meet(peer, member)
                 with self._lock:
                     self._outcomes.append((member, outcome))
@@ -121,6 +117,13 @@ class Examination:
             if peer is not None:
                 self._ended(peer)
             self._results.put(None)
+
+    def _usable(self, peer: Peer | None) -> Peer:
+        if peer is not None and peer.alive:
+            return peer
+        if peer is not None:
+            self._ended(peer)
+        return self._started(self._tests.start)
 
     def _meet(self, peer: Peer, member: Member) -> Outcome:
         def opened() -> Peer:

@@ -189,7 +189,16 @@ def forked(wire: Wire, *arguments: Any) -> None:
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(-1 if alone else -child, signal.SIGKILL)
+    for fd in (wire.source, wire.sink):
+        os.set_blocking(fd, True)  # the pipes are the fork's, too
     wire.send(json.dumps(["ended", status, secret.hex(), wipe() if alone else True]) + "\n")
+
+
+def whole(wire: Wire) -> Any:
+    """Wait for a message, past what a fork that ended has left half read."""
+    while True:
+        with contextlib.suppress(ValueError, StopIteration):
+            return wire.line()
 
 
 def main(arguments: list[str]) -> None:
@@ -211,5 +220,5 @@ def main(arguments: list[str]) -> None:
     wire.send(json.dumps(["hello", VERSION, pairs, [], [], error[:TEXT]]) + "\n")
     gc.freeze()
     while not error:
-        if wire.line() == ["fork"]:
+        if whole(wire) == ["fork"]:
             forked(wire, alone == "alone", place, module, int(seed))
