@@ -10,54 +10,31 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
 
 from conformance import cli
 from conformance.catalogue import CATALOGUE
 from conformance.grading import sandbox
-from conformance.grading import sandbox_bubblewrap as bubblewrap
 from conformance.grading.own_tests import command, examine
 from conformance.grading.own_tests.encounter import Outcome
 from conformance.grading.own_tests.grade_tests import grade_tests
 from conformance.grading.own_tests.lineup import Member, lineup, mutants
 from conformance.grading.own_tests.verdict import Faced, GradedTests, conclusion, share
-from conformance.grading.sandbox import CONTAINING
 from conformance.meta.mutation import Changed, modules
+from conformance.meta.own_tests import FEW, FIFO, PASSES, SMALL, chosen, graded_in, invoke, outcomes
 from conformance.study import LEGS, Study
 from reference.vocabulary import Dialect
 
+GOOD_MISSES = {"short_prompts_jump_the_queue", "recursion_per_step", "thousand_call_guard", "preempts_every_8"}
 SAMPLES = Path(examine.__file__).with_name("samples")
-FEW = ("reference.generate", "variants.lanes", "variants.flawed.lifo_queue")
-SMALL = (*FEW, "variants.compacting", "variants.flawed.prompt_grows", "variants.flawed.num_slots_ignored")
-PASSES = "def test_nothing():\n    pass\n"
-contained = pytest.mark.skipif(not set(CONTAINING) <= set(sandbox.layers()), reason="no sandbox on this machine")
 Graded = Callable[..., GradedTests]
-
-
-def chosen(names: tuple[str, ...]) -> Callable[[Dialect, Path], list[Member]]:
-    return lambda dialect, folder: [one for one in lineup(dialect, folder) if one.name in names]
 
 
 @pytest.fixture
 def graded(tmp_path: Path) -> Graded:
-    def grade(source: str, names: tuple[str, ...] = FEW, seconds: float = 20.0) -> GradedTests:
-        path = tmp_path / "tests.py"
-        path.write_text(source)
-        return grade_tests(path, seed=1, seconds=seconds, choose=chosen(names))
-
-    return grade
-
-
-def outcomes(verdict: GradedTests) -> dict[str, str]:
-    return {one.name.rpartition(".")[2]: one.outcome for one in verdict.implementations}
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(cli.main, ["grade-tests", *map(str, arguments)], env={"COLUMNS": "80", "NO_COLOR": "1"})
+    return graded_in(tmp_path)
 
 
 # -- The line-up ---------------------------------------------------------------------------------------
@@ -102,19 +79,26 @@ def test_a_mutant_that_stands_in_breaks_a_promise_in_that_dialect(dialect: Diale
 # -- Three samples ---------------------------------------------------------------------------------------
 
 
-def test_good_tests_accept_all_right_ones_and_reject_nearly_all_flawed_ones(tmp_path: Path) -> None:
+def test_good_tests_accept_all_right_ones_and_reject_nearly_all_flawed_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every right one, and every second flawed one; the page has the figures for all."""
+    everyone = [one for one in lineup(Dialect(), tmp_path) if one.role != "should"]
+    names = tuple(one.name for number, one in enumerate(everyone) if one.role == "right" or not number % 2)
+    monkeypatch.setattr(command, "lineup", chosen((*names, "variants.flawed.live_buffers")))
     result = invoke(SAMPLES / "good.py", "--seed", 1, "--json", tmp_path / "out.json", "--min-score", 0.9)
     assert result.exit_code == 0, result.output
     verdict = msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=GradedTests)
-    assert (verdict.verdict, verdict.must.rejected, verdict.must.flawed, verdict.score) == ("accepts", 87, 91, 0.956)
-    assert verdict.complete
-    assert len(verdict.implementations) == 117
     missed = {name.rpartition(".")[2] for row in verdict.invariants if row.level == "MUST" for name in row.missed}
-    assert missed == {"short_prompts_jump_the_queue", "recursion_per_step", "thousand_call_guard", "preempts_every_8"}
+    assert missed == GOOD_MISSES
+    assert (verdict.verdict, verdict.must.rejected, verdict.must.flawed) == ("accepts", 46 - len(missed), 46)
+    assert verdict.score == round(verdict.must.rejected / 46, 4)
+    assert (verdict.should.rejected, verdict.should.flawed) == (0, 1)
+    assert verdict.complete
+    assert len(verdict.implementations) == 12 + 46 + 1
     for name in missed:
         assert name in result.output
-    assert "SCORE 0.96" in result.output
-    assert "  admission/fifo             6         5  #####.\n" in result.output
+    assert f"SCORE {verdict.score:.2f}" in result.output
     assert "A request, once admitted, is in every call until it finishes" in " ".join(result.output.split())
     assert max(map(len, result.output.splitlines())) < 80
 
@@ -156,24 +140,6 @@ def test_a_failed_test_is_a_rejection_and_says_which_and_why(graded: Graded) -> 
     assert {(one.test, one.passed) for one in verdict.implementations} == {("tests.py::test_two", 1)}
     assert all(one.why.startswith("AssertionError: odd") for one in verdict.implementations)
     assert verdict.must.rejected == verdict.must.flawed == 1
-
-
-FIFO = """
-from solution import Request, generate
-class Model:
-    def next_tokens(self, batch):
-        return [row[0] for row in batch]
-def first(count):
-    seen = []
-    class Sees(Model):
-        def next_tokens(self, batch):
-            seen.append(batch[0][0])
-            return super().next_tokens(batch)
-    generate(Sees(), [Request(str(i), [i], 1) for i in range(count)], 1, -1)
-    return seen
-def test_fifo():
-    {}
-"""
 
 
 def test_a_time_out_is_a_rejection(graded: Graded) -> None:
@@ -284,160 +250,6 @@ def test_tests_that_always_time_out_are_not_tried_on_all(graded: Graded) -> None
     assert not verdict.complete
     assert 4 <= len(verdict.implementations) <= 7
     assert "timed out, and the others were spared" in verdict.reason
-
-
-# -- Hostile files ---------------------------------------------------------------------------------------
-
-
-NOTES = """
-import builtins, os, pathlib, sys, time
-def test_x():
-    note = pathlib.Path(os.environ["TMPDIR"], "note")
-    assert not note.exists()
-    note.write_text("x")
-    assert not hasattr(builtins, "mark")
-    builtins.mark = 1
-    if os.fork() == 0:
-        os.setsid()
-        time.sleep(600)
-        os._exit(0)
-"""
-
-
-@contained
-def test_nothing_outlives_an_encounter(graded: Graded) -> None:
-    assert set(outcomes(graded(NOTES)).values()) == {"passed"}
-    assert sandbox.strays() == []
-
-
-LOOKS = """
-import glob, inspect, os, sys
-import solution
-def test_x():
-    said = inspect.getsource(solution.generate) + repr([vars(solution), sys.argv, os.environ])
-    assert "lanes" not in said and "flawed" not in said and "lifo" not in said
-    assert not hasattr(solution, "__file__")
-    assert glob.glob("/*/variants/*") + glob.glob("/*/*/variants/*") + glob.glob("/*/*/catalogue.py") == []
-    assert glob.glob("/implementation*") == []
-    assert sorted(os.listdir("/tests")) == ["tests.py"]
-    with open("/slotspec/inside/conformance/grading/own_tests/near.py") as file:
-        assert "generate" in file.read()
-    for path in ("/tests/tests.py", "/slotspec/inside/conformance/grading/client.py"):
-        try:
-            open(path, "w")
-        except OSError:
-            pass
-        else:
-            assert False, path
-"""
-
-
-@contained
-def test_tests_cannot_see_which_implementation_they_face(graded: Graded) -> None:
-    verdict = graded(LOOKS)
-    assert set(outcomes(verdict).values()) == {"passed"}, verdict.implementations
-
-
-def test_the_order_is_drawn_from_the_seed(tmp_path: Path) -> None:
-    members = lineup(Dialect(), tmp_path)
-
-    def order(seed: int) -> list[Member]:
-        tests = examine.Tests(tmp_path / "tests.py", "solution", seed)
-        nobody: Any = None
-        return examine.Examination(tests, nobody, Dialect(), members, jobs=1, seconds=1)._waiting
-
-    assert order(1) == order(1) != order(2)
-    assert set(order(1)) == set(order(2)) == set(members)
-
-
-HALF = """
-import os, solution
-class Model:
-    def next_tokens(self, batch):
-        for fd in range(3, 40):
-            try:
-                os.set_blocking(fd, False)
-                os.read(fd, 5)
-            except OSError:
-                pass
-        return [7] * len(batch)
-def test_x():
-    requests = [solution.Request(str(i), [i], 2000) for i in range(3)]
-    solution.generate(Model(), requests, 3, 0)
-"""
-
-
-def test_a_message_that_a_fork_has_left_half_read_is_nobody_elses(graded: Graded) -> None:
-    verdict = graded(HALF)
-    assert set(outcomes(verdict).values()) <= {"crashed", "timeout", "failed"}
-    assert {one.test for one in verdict.implementations} == {"tests.py::test_x"}
-
-
-def test_without_namespaces_honest_tests_are_graded_and_the_screen_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bubblewrap, "mode", lambda: "")
-    monkeypatch.setattr(command, "lineup", chosen(FEW))
-    beside = tmp_path / "beside"
-    beside.write_text("x")
-    (tmp_path / "tests.py").write_text(FIFO.format("assert first(3) == [0, 1, 2]"))
-    result = invoke(tmp_path / "tests.py")
-    assert result.exit_code == 0, result.output
-    assert "SCORE 1.00" in result.output
-    assert "cannot contain hostile tests" in result.output
-    assert beside.read_text() == "x"
-
-
-WRITES = """
-import os
-def test_x():
-    for fd in range(3, 40):
-        try:
-            os.write(fd, {!r})
-        except OSError:
-            pass
-    os._exit(0)
-"""
-
-
-@pytest.mark.parametrize(
-    ("said", "outcome"),
-    [
-        (b'["result","failed",1,"a test","because"]\n', "failed"),  # a claim about something it does not know
-        (b'["result","passed",1,"",""]\n["result","failed",1,"",""]\n', "passed"),
-        (b'["ended",0,"' + b"0" * 32 + b'",true]\n', "crashed"),
-        (b'["forked","' + b"0" * 64 + b'"]\n', "crashed"),
-        (b"[" * 100_000 + b"\n", "crashed"),
-        (b"\xff\n", "crashed"),
-        (b'["run",0,[[],[],[],["at",77]]]\n', "crashed"),
-        (b'["reply",5,[1]]\n', "crashed"),
-    ],
-)
-def test_a_forged_line_hurts_nobody_else(graded: Graded, said: bytes, outcome: str) -> None:
-    verdict = graded(WRITES.format(said), FEW[1:])
-    assert outcome in outcomes(verdict).values()
-    assert verdict.score == 0
-
-
-@contained
-@pytest.mark.parametrize(
-    "attack",
-    [
-        "os.kill(os.getppid(), signal.SIGSTOP)",
-        "[os.fork() for _ in range(10)]",
-        "x = bytearray(10**10)",
-        "open(os.environ['TMPDIR'] + '/x', 'wb').write(bytes(10**8))",
-        "shutil.rmtree('/', ignore_errors=True)",
-        "print('x' * 10**7)",
-        "socket.create_connection(('127.0.0.1', 22))",
-    ],
-)
-def test_an_attack_costs_its_author_alone(graded: Graded, attack: str) -> None:
-    verdict = graded(f"import os, shutil, signal, socket\ndef test_x():\n    {attack}\n", FEW[:1], 5)
-    assert len(verdict.implementations) == 1
-    assert verdict.implementations[0].outcome in ("passed", "failed", "crashed", "timeout")
-    assert sandbox.strays() == []
-    assert Path(command.__file__).is_file()
 
 
 # -- What the encounters add up to --------------------------------------------------------------------------

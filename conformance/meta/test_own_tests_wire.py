@@ -36,9 +36,17 @@ def connected(place: Path) -> tuple[Contained, Implementation]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Open]:
+def running() -> Iterator[list[Contained]]:
+    """The processes of a test, which end with it."""
+    found: list[Contained] = []
+    yield found
+    for contained in found:
+        contained.kill()
+
+
+@pytest.fixture
+def opened(tmp_path: Path, running: list[Contained]) -> Open:
     """Open an implementation, given as the body of its `generate`."""
-    running: list[Contained] = []
 
     def start(body: str, before: str = "") -> Implementation:
         place = tmp_path / f"{len(running)}.py"
@@ -47,9 +55,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
         running.append(contained)
         return implementation
 
-    yield start
-    for contained in running:
-        contained.kill()
+    return start
 
 
 class Keeps:
@@ -318,19 +324,18 @@ class Proxied:
     """A variant behind this wire, for the suite that judges histories."""
 
     name: str
+    running: list[Contained]
     dialect: Dialect = Dialect()
 
     def __post_init__(self) -> None:
-        self._contained, self._implementation = connected(ROOT / f"{self.name.replace('.', '/')}.py")
+        contained, self._implementation = connected(ROOT / f"{self.name.replace('.', '/')}.py")
+        self.running.append(contained)
 
     def run(self, session: Session) -> list[Run]:
         return drive_session(self._implementation.generate, session)
 
     def fresh(self) -> Proxied:
-        return Proxied(self.name)
-
-    def __del__(self) -> None:
-        self._contained.kill()
+        return Proxied(self.name, self.running)
 
 
 @pytest.mark.parametrize(
@@ -342,15 +347,15 @@ class Proxied:
         ("stop_iteration_ends_quietly", "failure/any-class"),
     ],
 )
-def test_what_only_the_process_itself_can_tell_is_told(name: str, broken: str) -> None:
-    study = Study(Proxied(f"variants.flawed.{name}"))
+def test_what_only_the_process_itself_can_tell_is_told(name: str, broken: str, running: list[Contained]) -> None:
+    study = Study(Proxied(f"variants.flawed.{name}", running))
     study.search(LEGS[2])
     assert broken in study.findings
 
 
 @pytest.mark.parametrize("name", ["reference.generate", "variants.asyncio_workers"])
-def test_an_honest_one_stays_honest(name: str) -> None:
-    study = Study(Proxied(name))
+def test_an_honest_one_stays_honest(name: str, running: list[Contained]) -> None:
+    study = Study(Proxied(name, running))
     study.search(LEGS[2])
     assert study.findings == {}
     assert study.runs > 30
