@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from conformance.grading import grade
+from conformance.grading.executors import handing
+from conformance.grading.fingerprint import fingerprint
 from conformance.grading.pool import Task, failed, grade_all
 from conformance.meta.test_grading_support import (
     BROKEN,
@@ -113,8 +115,9 @@ def test_one_run_that_stands_still_for_a_while_condemns_nobody() -> None:
 
 def test_many_are_graded_in_processes_of_their_own(tmp_path: Path) -> None:
     files = [HOME / "slot_array.py", FLAWED / "static_batching.py", tmp_path / "gone.py"]
-    tasks = [Task(index, str(file), "quick", 1) for index, file in enumerate(files)]
-    found = {task.index: verdict.verdict for task, verdict in grade_all(tasks, 2)}
+    tasks = [(Task(index, str(file), "quick", 1), fingerprint(str(file))) for index, file in enumerate(files)]
+    with handing(None, 2, len(tasks)) as hand:
+        found = {task.index: verdict.verdict for task, verdict in grade_all(tasks, hand)}
     assert found == {0: "conforming", 1: "nonconforming", 2: "referee-error"}
 
 
