@@ -14,9 +14,10 @@ from typing import IO, Any, get_args
 import click
 
 from conformance.grading import render_text
+from conformance.grading.executors import ExecutorError
 from conformance.grading.grade_many import Grading, Plan
 from conformance.grading.grade_one import INFER
-from conformance.grading.grade_targets import checked_outputs, checked_sandbox, expanded, processors
+from conformance.grading.grade_targets import checked_executor, checked_outputs, checked_sandbox, expanded, processors
 from conformance.grading.pool import Lost, OtherKit
 from conformance.grading.referee_legs import EFFORTS
 from conformance.grading.render_files import Spool, Write, write_json, write_whole
@@ -37,6 +38,7 @@ MOST_LINES = 200
 @click.option("--html", "html_file", type=FILE, help="Write one self-contained page.")
 @click.option("--results", type=FILE, metavar="FOLDER", help="Keep each verdict there as it comes, and use it again.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=None, help="Graded at a time.  [default: processors]")
+@click.option("--executor", metavar="dask:ADDRESS", help="Let an existing Dask cluster grade.")
 @click.option("--effort", type=click.Choice(EFFORTS), default="default", show_default=True, help="How much is tried.")
 @click.option(
     "--dialect", default=INFER, show_default=True, metavar="AXIS=VALUE,...", help="Hold it to this, or infer it."
@@ -56,6 +58,7 @@ def grade(
     require: tuple[str, ...],
     packages: bool,
     results: Path | None,
+    executor: str | None,
     **files: Path | None,
 ) -> None:
     """Grade candidates: files, folders of files, modules, or 'exec:COMMAND ...'.
@@ -71,9 +74,10 @@ def grade(
             parse_dialect(dialect)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--dialect") from None
+    checked_executor(executor, names)
     drawn = secrets.randbits(32) if seed is None else seed
     count = jobs or processors()
-    plan = Plan(names, effort, dialect, seed, drawn, require, packages, count, None, results)
+    plan = Plan(names, effort, dialect, seed, drawn, require, packages, count, executor, results)
     grading = Grading(plan)
     with contextlib.ExitStack() as stack:
         stack.enter_context(interruptible(grading))
@@ -82,7 +86,7 @@ def grade(
             if grading.results:
                 click.echo(reuse(grading), err=True)
             grading.grade()
-        except (ResultsError, OtherKit, Lost) as error:
+        except (ResultsError, ExecutorError, OtherKit, Lost) as error:
             raise click.UsageError(f"{error}{kept(grading)}.") from None
         except OSError as error:
             raise click.UsageError(f"Cannot write {error.filename}: {error.strerror}{kept(grading)}.") from None

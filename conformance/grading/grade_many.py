@@ -85,7 +85,7 @@ class Grading:
         tasks = ((self.plan.task(index), self.prints[index]) for index in groups)
         done, total = self.counts.total(), len(self.prints)
         with (
-            handing(self.plan.executor, self.plan.jobs, len(groups)) as hand,
+            handing(self.plan.executor, self.plan.jobs, len(groups), packages=self.plan.packages) as hand,
             progress(done, total) as advance,
             contextlib.closing(grade_all(tasks, hand)) as found,  # type: ignore[type-var]
         ):

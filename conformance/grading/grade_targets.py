@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from conformance.grading.executors import ExecutorError, address_of
+from conformance.grading.isolated_targets import is_file
 from conformance.grading.render_files import unusable
 from conformance.grading.sandbox import INSTALL, LAYERS, layers
 from conformance.targets import TargetError
@@ -71,3 +73,16 @@ def checked_sandbox(require: Sequence[str]) -> None:
             raise click.UsageError(f"--require-sandbox {layer}: not to be had here; {INSTALL}.")
     if sys.platform == "win32":
         raise click.UsageError("Candidates cannot be run apart on Windows; use WSL2.")
+
+
+def checked_executor(name: str | None, names: Sequence[str]) -> None:
+    """Complain of an executor that is none, and of candidates that cannot be sent to it."""
+    if name is None:
+        return
+    try:
+        address_of(name)
+    except ExecutorError as error:
+        raise click.BadParameter(str(error), param_hint="--executor") from None
+    for target in names:
+        if not is_file(target):
+            raise click.UsageError(f"--executor {name}: {target} cannot be sent there; only Python files can.")
