@@ -7,15 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.grading import grade
+from conformance.grading import grade, referee_watch
 from conformance.grading.executors import handing
 from conformance.grading.fingerprint import fingerprint
 from conformance.grading.pool import Task, failed, grade_all
+from conformance.grading.referee_watch import CandidateEnded, Tally
 from conformance.meta.test_grading_support import (
     BROKEN,
     CHATTERS,
@@ -108,6 +110,22 @@ def test_one_run_that_stands_still_for_a_while_condemns_nobody() -> None:
 
     assert quickly(HONEST[0], factory=Hiccup).verdict == "conforming"
     assert once
+
+
+def test_one_that_cannot_come_to_an_end_in_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(referee_watch, "SLOW_SECONDS", 0.3)
+    sleeps = f"{RIGHT}\nimport time\ndef generate(*given):\n    time.sleep(0.15)\n    return right(*given)\n"
+    verdict = quickly(sleeps)
+    assert (verdict.verdict, verdict.runs < 20) == ("timeout", True)
+    assert "are too few to come to an end in 30" in verdict.reason
+
+
+@pytest.mark.parametrize(("made", "enough"), [(110, True), (109, False)])
+def test_the_pace_that_is_enough(made: int, enough: bool) -> None:
+    tally = Tally(120)
+    tally.spent, tally.made = 11.0, made
+    with nullcontext() if enough else pytest.raises(CandidateEnded, match="109 runs in 11 seconds"):
+        tally.check()
 
 
 # -- Many at once ------------------------------------------------------------------------------------
