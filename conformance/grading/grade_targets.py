@@ -32,7 +32,18 @@ def expanded(targets: Sequence[str]) -> list[str]:
         if not found:
             raise click.UsageError(f"{target}: there is no Python file in this folder.")
         names += map(str, found)
+    for name in names:
+        if not _writable(name):
+            raise click.UsageError(f"{name!a}: this name is not UTF-8, so no report can hold it; rename the file.")
     return list(dict.fromkeys(names))
+
+
+def _writable(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _hidden(path: Path) -> bool:

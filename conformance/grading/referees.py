@@ -40,7 +40,8 @@ class Referees(ThreadPoolExecutor):
         self._closing = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return super().submit(self._call, pickle.dumps((fn, args, kwargs)))
+        # Within a frame, so that what cannot be read there costs this call only.
+        return super().submit(self._call, pickle.dumps(pickle.dumps((fn, args, kwargs))))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes: after the calls that were submitted, or with `cancel_futures` at once."""
@@ -68,12 +69,15 @@ class Referees(ThreadPoolExecutor):
             with suppress(OSError, EOFError, pickle.UnpicklingError):
                 process.stdin.write(call)  # type: ignore[union-attr]
                 process.stdin.flush()  # type: ignore[union-attr]
-                good, result = pickle.load(process.stdout)  # type: ignore[arg-type]
-                if good:
-                    return result
-                raise result
+                answer = pickle.load(process.stdout)  # type: ignore[arg-type]
+                break
             self._forget(process)
-        raise RefereeEnded("the referee process ended, twice")
+        else:
+            raise RefereeEnded("the referee process ended, twice")
+        good, result = pickle.loads(answer)
+        if good:
+            return result
+        raise result
 
     def _process(self) -> subprocess.Popen[bytes]:
         process: subprocess.Popen[bytes] | None = getattr(self._own, "process", None)
@@ -116,7 +120,7 @@ class Interrupted(BaseException):
 
 def serve(source: IO[bytes], sink: IO[bytes]) -> None:
     """Make the calls that come, until they end. Their end interrupts a call."""
-    calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    calls: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     main = threading.main_thread().ident or 0
     received, made = 0, 0
 
@@ -130,7 +134,7 @@ def serve(source: IO[bytes], sink: IO[bytes]) -> None:
                 data = pickle.load(source)
                 received += 1
                 calls.put(data)
-        calls.put(None)
+        calls.put(b"")
         if made < received:
             signal.pthread_kill(main, signal.SIGTERM)
 
@@ -139,14 +143,20 @@ def serve(source: IO[bytes], sink: IO[bytes]) -> None:
     threading.Thread(target=listen, daemon=True).start()
     with suppress(Interrupted, BrokenPipeError):
         while call := calls.get():
-            function, args, kwargs = call
-            try:
-                result = True, function(*args, **kwargs)
-            except Exception as error:
-                result = False, error
+            answer = _answer(call)
             made += 1
-            sink.write(pickle.dumps(result))
+            sink.write(pickle.dumps(answer))
             sink.flush()
+
+
+def _answer(call: bytes) -> bytes:
+    try:
+        function, args, kwargs = pickle.loads(call)
+        return pickle.dumps((True, function(*args, **kwargs)))
+    except Exception as error:
+        with suppress(Exception):
+            return pickle.dumps((False, error))
+        return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
 
 
 if __name__ == "__main__":

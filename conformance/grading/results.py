@@ -36,7 +36,6 @@ from conformance.grading.schema import (
 
 RESULTS_VERSION = 1
 ABOUT, LINES, PREVIOUS, LOCK = "slotspec-results.json", "results.jsonl", "previous.jsonl", "lock"
-OURS = {ABOUT, LINES, PREVIOUS, LOCK}
 SYNC_SECONDS = 5.0  # between two times that the disk is told to keep what it has
 
 
@@ -200,7 +199,9 @@ class Results(Spool):
     def _open(self) -> None:
         lines, about = self.folder / LINES, self.folder / ABOUT
         wanted = About(RESULTS_VERSION, SCHEMA_VERSION, self.settings)
-        known = read_about(self.folder) if about.exists() else wanted
+        if not about.exists():
+            write_whole({about: lambda file: _write_about(file, wanted)})
+        known = read_about(self.folder)
         self.changed = self.settings.differing(known.settings)
         lines.touch()
         with lines.open("r+b") as file:
@@ -213,7 +214,7 @@ class Results(Spool):
                     self._places[index] = line.place, line.length
             else:
                 self._rewrite(file, kept)
-        if self.changed or not about.exists():  # after the lines of other settings are gone
+        if self.changed:  # after the lines of other settings are gone
             write_whole({about: lambda file: _write_about(file, wanted)})
         self._file = lines.open("a+b", buffering=0)
 
@@ -312,7 +313,7 @@ def _prepare(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ResultsError(f"{folder} is a file, not a folder")
     folder.mkdir(exist_ok=True)
-    found = {path.name for path in folder.iterdir()}
+    found = {path.name for path in folder.iterdir() if not path.name.startswith(f".{ABOUT}")}
     if ABOUT not in found and found - {LOCK}:
         raise ResultsError(f"{folder} is no folder of results, and is not empty: it holds {min(found - {LOCK})!r}")
     if ABOUT in found:
@@ -328,11 +329,14 @@ def _locked(path: Path) -> IO[str]:
     file = path.open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         file.seek(0)
         holder = file.read(20).strip()
         file.close()
         raise ResultsError(f"{path.parent} is being written by another run, process {holder or 'unknown'}") from None
+    except OSError:
+        file.close()
+        raise
     file.truncate(0)
     file.write(str(os.getpid()))
     file.flush()

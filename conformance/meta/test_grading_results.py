@@ -190,6 +190,14 @@ def test_a_folder_that_is_not_ours_is_left_alone(tmp_path: Path, spoil: Callable
     assert contents(folder) == before
 
 
+def test_a_folder_that_was_only_begun_is_gone_on_with(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / results.LOCK).write_text("1")
+    (folder / f".{ABOUT}.12ab").write_text("{")
+    assert reopened(folder).missing == [0, 1, 2]
+
+
 def test_two_runs_do_not_write_into_one_folder(tmp_path: Path) -> None:
     folder = folder_of(tmp_path)
     before = contents(folder)
