@@ -1,9 +1,9 @@
 """A cancel takes the new request with the same id as well.
 
-transformers 5.24.0, continuous batching. Promise: id/reusable, after an abort its id can be used again at once. A client
-cancels and comes back under the same id before the loop has looked: `_update_tp_group_state` drains the queue of new
-requests first and the queue of cancellations after it, so the cancellation, which is older, hits the newcomer too; it is
-dropped, and its reader waits for ever.
+transformers 5.24.0, continuous batching. Promise: id/reusable, after an abort its id can be used again at once. A
+client cancels and comes back under the same id before the loop has looked: `_update_tp_group_state` drains the queue
+of new requests first and the queue of cancellations after it, so the cancellation, which is older, hits the newcomer
+too; it is dropped, and its reader waits for ever.
 """
 
 import logging

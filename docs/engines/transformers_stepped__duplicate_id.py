@@ -1,8 +1,8 @@
 """A second request with the id of a live one makes the first one disappear.
 
-transformers 5.24.0, continuous batching. Promise: id/duplicate, the id of a live request is refused, and the live one goes
-on. `add_request` takes any id. `Scheduler.add_waiting_request` keeps requests in a dict by id, so that the second one
-takes the place of the first, which is never answered.
+transformers 5.24.0, continuous batching. Promise: id/duplicate, the id of a live request is refused, and the live one
+goes on. `add_request` takes any id. `Scheduler.add_waiting_request` keeps requests in a dict by id, so that the
+second one takes the place of the first, which is never answered.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """A request with an empty prompt is answered from another request's prefix.
 
-transformers 5.24.0, continuous batching. Promise: stream/exact-prefix, the model sees a request's own prompt and tokens.
-`add_request` accepts an empty prompt. It has no position in the batch, so its index into the logits points at
+transformers 5.24.0, continuous batching. Promise: stream/exact-prefix, the model sees a request's own prompt and
+tokens. `add_request` accepts an empty prompt. It has no position in the batch, so its index into the logits points at
 somebody else's position, and it is given the token of that request; alone it brings the loop down with an IndexError.
 """
 

@@ -1,8 +1,8 @@
 """An id that is used again right after its request ended brings the scheduler down.
 
-vLLM 0.32.0, v1 `AsyncScheduler`. Promise: id/reusable. The step after a request's last one is scheduled before its end is
-known. When that step's output comes in, `update_from_output` finds a new request under the id, and the assertion
-`num_output_placeholders >= 0` in `AsyncScheduler._update_request_with_output` fails. Random front-end ids hide it.
+vLLM 0.32.0, v1 `AsyncScheduler`. Promise: id/reusable. The step after a request's last one is scheduled before its
+end is known. When that step's output comes in, `update_from_output` finds a new request under the id, and the
+assertion `num_output_placeholders >= 0` in `AsyncScheduler._update_request_with_output` fails.
 """
 
 import sys
@@ -26,15 +26,12 @@ settings = SchedulerConfig(max_num_seqs=1, is_encoder_decoder=False, async_sched
 config = VllmConfig(model_config=model, scheduler_config=settings, cache_config=cache)
 cache.num_gpu_blocks = 8
 spec = FullAttentionSpec(block_size=16, num_kv_heads=1, head_size=1, dtype=torch.float32)
-scheduler = AsyncScheduler(
-    config, KVCacheConfig(8, [], [KVCacheGroupSpec(["k"], spec)]), StructuredOutputManager(config), block_size=16
-)
-
-STOP = SamplingParams(max_tokens=5, stop_token_ids=[9])
-scheduler.add_request(Request("a", [11, 12], STOP, None))
+kv = KVCacheConfig(8, [], [KVCacheGroupSpec(["k"], spec)])
+scheduler = AsyncScheduler(config, kv, StructuredOutputManager(config), block_size=16)
+scheduler.add_request(Request("a", [11, 12], SamplingParams(max_tokens=5, stop_token_ids=[9]), None))
 first, second = scheduler.schedule(), scheduler.schedule()
-scheduler.update_from_output(first, ModelRunnerOutput(["a"], {"a": 0}, [[9]]))  # it has ended, as `stop`
-scheduler.add_request(Request("a", [21, 22], STOP, None))
+scheduler.update_from_output(first, ModelRunnerOutput(["a"], {"a": 0}, [[9]]))  # it ends
+scheduler.add_request(Request("a", [21, 22], SamplingParams(), None))
 try:
     scheduler.update_from_output(second, ModelRunnerOutput(["a"], {"a": 0}, [[77]]))
 except AssertionError:

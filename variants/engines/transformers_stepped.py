@@ -1,12 +1,12 @@
 """Continuous batching of Hugging Face transformers behind the engine profile, stepped without its thread.
 
-Slots are `max_requests_per_batch`, ids are the caller's. `add_request` and `cancel_request` are the manager's; a step is the
-body of its loop, `prepare_next_batch`, `_generation_step` and `update_batch`, which are private; tokens come from its queue
-of results. `max_new_tokens` and `eos_token_id` are each request's. Block sharing is on, with pages of 4 tokens and at
-most 32 tokens a step, so that prefixes are shared and prompts are cut.
+Slots are `max_requests_per_batch`, ids are the caller's. `add_request` and `cancel_request` are the manager's; a step
+is the body of its loop, `prepare_next_batch`, `_generation_step` and `update_batch`, which are private; tokens come
+from its queue of results. `max_new_tokens` and `eos_token_id` are each request's. Block sharing is on, with pages of
+4 tokens and at most 32 tokens a step, so that prefixes are shared and prompts are cut.
 
-The model writes token ids as keys through `PagedAttentionCache.update`, and reads them back through the engine's mask.
-This file tells why a request ended, which the results do not say, and gives the endings of cancelled ones.
+The model writes token ids as keys through `PagedAttentionCache.update`, and reads them back through the engine's
+mask. This file tells why a request ended, which the results do not say, and gives the endings of cancelled ones.
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ class Engine:
     def has_unfinished_requests(self) -> bool:
         return bool(self.live or self.ended)
 
-    @torch.no_grad()
     def step(self) -> list[StepOutput]:
         MODEL.asked, MODEL.alphabet = self.model, self.alphabet
-        if self.processor.prepare_next_batch():
-            self.manager._generation_step()
-            self.processor.update_batch()
+        with torch.no_grad():
+            if self.processor.prepare_next_batch():
+                self.manager._generation_step()
+                self.processor.update_batch()
         outputs, self.ended = self.ended, []
         while True:
             try:

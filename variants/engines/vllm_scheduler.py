@@ -1,13 +1,14 @@
 """vLLM's v1 `Scheduler` and KV cache manager behind the engine profile, with a paged cache of token ids for a worker.
 
-Slots are `max_num_seqs`, ids are the caller's, limits and stop tokens go into `SamplingParams`. `add_request` is that of
-the scheduler; its `AssertionError` for a live id is a `ValueError` here. A step is `schedule`, the forward pass of the
-worker, and `update_from_output`, as `EngineCore.step` has it; an abort is `finish_requests`, also inside a call.
+Slots are `max_num_seqs`, ids are the caller's, limits and stop tokens go into `SamplingParams`. `add_request` is that
+of the scheduler; its `AssertionError` for a live id is a `ValueError` here. A step is `schedule`, the forward pass of
+the worker, and `update_from_output`, as `EngineCore.step` has it; an abort is `finish_requests`, also inside a call.
 
 The worker keeps for each request what vLLM's model runner keeps: its tokens and its block table. It writes token ids
 into physical blocks at the positions that are scheduled, and reads every prefix back through the block table. Prefix
-caching and chunked prefill are on, with blocks of 4 tokens and at most 32 tokens a step, so that both happen. This file
-adds the endings of aborted requests, which the front end of vLLM gives by itself, and of those with no tokens to give.
+caching and chunked prefill are on, with blocks of 4 tokens and at most 32 tokens a step, so that both happen. This
+file adds the endings of aborted requests, which the front end of vLLM gives by itself, and of those with no tokens to
+give.
 """
 
 from __future__ import annotations
@@ -166,9 +167,7 @@ class Engine:
         if request_id not in self.live:
             return
         self.live.discard(request_id)
-        self.ended = [
-            ending for ending in self.ended if ending.request_id != request_id or ending.finish_reason == "abort"
-        ]
+        self.ended = [e for e in self.ended if e.request_id != request_id or e.finish_reason == "abort"]
         self.ended.append(StepOutput(request_id, None, "abort"))
         self.scheduler.finish_requests(request_id, RequestStatus.FINISHED_ABORTED)
 

@@ -13,7 +13,8 @@ from typing import IO
 import click
 import msgspec
 
-from conformance.grading.grade_command import CONFORMS, DOES_NOT, FILE, checked_sandbox, interruptible
+from conformance.grading.grade_command import CONFORMS, DOES_NOT, FILE, interruptible
+from conformance.grading.grade_targets import checked_sandbox
 from conformance.grading.own_tests.examine import OwnFault
 from conformance.grading.own_tests.grade_tests import SECONDS, Told, grade_tests
 from conformance.grading.own_tests.lineup import lineup
