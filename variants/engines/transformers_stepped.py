@@ -25,7 +25,7 @@ from variants.engines.exact import Alphabet, StepOutput
 
 ENGINE = "transformers continuous batching"
 PACKAGES = ("transformers", "torch")
-INSTALL = "pip install torch==2.13.0 --index-url (your CPU index); pip install transformers==5.24.0"
+INSTALL = "pip install torch==2.13.0 transformers==5.24.0 (a CPU build of torch is enough)"
 VOCABULARY = 1024
 REFUSES = {"a failing call": "it ends the loop by design: every request is told the error, and the thread stops"}
 POLICY = {

