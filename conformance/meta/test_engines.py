@@ -167,6 +167,20 @@ def test_the_page_is_fresh() -> None:
     assert {record.adapter for record in kept()} == set(adapters.names())
 
 
+INSTALLED = [name for name, constants in adapters.names().items() if not adapters.lacking(constants)]
+
+
+@pytest.mark.parametrize("name", INSTALLED or [pytest.param("", marks=pytest.mark.skip("no engine is installed"))])
+def test_an_installed_engine_is_as_recorded(name: str) -> None:
+    """A short run finds nothing that the record has not, and something where it has."""
+    study = studied(adapters.adapter(name), 400)
+    (record,) = [record for record in kept() if record.adapter == name]
+    known = {invariant for invariant, (status, *_) in record.invariants.items() if status == "violated"}
+    assert study.tried.total() == 400
+    assert set(study.findings) <= known
+    assert bool(study.findings) == bool(known)
+
+
 def test_a_stale_page_would_be_noticed() -> None:
     record = recorded(studied(pipelined_with(), 50), 0)
     text = page.PAGE.read_text(encoding="utf-8")
