@@ -150,6 +150,34 @@ def test_an_engine_with_a_model_of_its_own_is_given_its_replies() -> None:
     assert study.judged["stream/finish"] > 100
 
 
+def test_a_prefix_that_the_model_cannot_decide_is_not_given() -> None:
+    """A tie is skipped, as rounding would decide it; the others are tried."""
+
+    def undecided(prefix: tuple[int, ...]) -> int:
+        if len(prefix) == 2:
+            raise LookupError("two tokens are too close")
+        return 7
+
+    module: Any = ModuleType("pipelined_pure")
+    module.__dict__.update(vars(pipelined))
+    module.PURE_MODEL = undecided
+    given = [script for _, script in islice(plan(described("pipelined_pure", module), 0), 60)]
+    generating = [ask for script in given for ask in script.asks if ask.max_tokens > 0]
+    assert len(generating) > 20
+    assert all(not len(ask.prompt) <= 2 < len(ask.prompt) + ask.max_tokens for ask in generating)
+
+
+def test_what_cannot_be_seen_is_not_said_to_hold() -> None:
+    module: Any = ModuleType("pipelined_unseen")
+    module.__dict__.update(vars(pipelined))
+    module.UNSEEN = {"arrival/rejected": "nothing shows it"}
+    study = studied(described("pipelined_unseen", module), 200)
+    assert study.judged["arrival/rejected"] > 0
+    assert statuses(study)["arrival/rejected"] == "not tried"
+    assert recorded(study, 0).invariants["arrival/rejected"][2] == "nothing shows it"
+    assert statuses(studied(pipelined_with(), 200))["arrival/rejected"] == "holds"
+
+
 def test_what_an_adapter_is_told_about() -> None:
     """Each is short, and pins what it drives."""
     for name, constants in adapters.names().items():
