@@ -12,6 +12,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("conformance.grading.grade_check:check", "Run the test suite on an implementation, with pytest."),
     "compare": ("conformance.comparison.command:compare", "Compare static with continuous batching on one workload."),
     "grade": ("conformance.grading.grade_command:grade", "Grade candidates, each in a sandbox."),
+    "grade-tests": (
+        "conformance.grading.own_tests.command:grade_tests_command",
+        "Grade a file of tests by the flawed implementations it rejects.",
+    ),
+    "report": ("conformance.grading.reading.commands:report", "Read many verdicts together: a page and tables."),
+    "diff": ("conformance.grading.reading.commands:diff", "Say what changed between two gradings."),
     "check-trace": ("conformance.tracing.command:check_trace", "Judge a history that any engine has recorded."),
     "engines": ("conformance.engines.command:engines", "Try real engines through their adapters."),
     "prove": ("conformance.proving.command:prove", "Run the proofs, one line a theorem."),

@@ -116,7 +116,7 @@ class EngineStudy(Study):
         """How the engine stands to a promise."""
         if name in self.findings:
             return "violated"
-        if name in NOT_TRIED:
+        if name in NOT_TRIED or (name.startswith("failure/") and "a failing call" in self.adapter.refuses):
             return "not tried"
         if not self.judged[name]:
             return "not judged"

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, get_args
 
 import click
 
 from conformance.grading import render_text
+from conformance.grading.executors import ExecutorError
+from conformance.grading.grade_many import Grading, Plan
 from conformance.grading.grade_one import INFER
-from conformance.grading.pool import Task, grade_all
+from conformance.grading.grade_targets import checked_executor, checked_outputs, checked_sandbox, expanded, processors
+from conformance.grading.pool import Lost, OtherKit
 from conformance.grading.referee_legs import EFFORTS
-from conformance.grading.render_files import Spool, Write, unusable, write_json, write_whole
-from conformance.grading.sandbox import INSTALL, LAYERS, layers
+from conformance.grading.render_files import Spool, Write, write_json, write_whole
+from conformance.grading.results import ResultsError
 from conformance.grading.schema import Verdict, VerdictClass
-from conformance.targets import TargetError, parse_dialect
+from conformance.targets import parse_dialect
 
 FILE = click.Path(path_type=Path)
 CONFORMS, DOES_NOT, OUR_ERROR = 0, 1, 2
@@ -34,7 +36,9 @@ MOST_LINES = 200
 @click.option("--junit", "junit_file", type=FILE, help="Write JUnit XML.")
 @click.option("--gradescope", "gradescope_file", type=FILE, help="Write Gradescope's results.json; one TARGET only.")
 @click.option("--html", "html_file", type=FILE, help="Write one self-contained page.")
+@click.option("--results", type=FILE, metavar="FOLDER", help="Keep each verdict there as it comes, and use it again.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=None, help="Graded at a time.  [default: processors]")
+@click.option("--executor", metavar="dask:ADDRESS", help="Let an existing Dask cluster grade.")
 @click.option("--effort", type=click.Choice(EFFORTS), default="default", show_default=True, help="How much is tried.")
 @click.option(
     "--dialect", default=INFER, show_default=True, metavar="AXIS=VALUE,...", help="Hold it to this, or infer it."
@@ -61,6 +65,8 @@ def grade(
     require: tuple[str, ...],
     packages: bool,
     profiles: tuple[str, ...],
+    results: Path | None,
+    executor: str | None,
     **files: Path | None,
 ) -> None:
     """Grade candidates: files, folders of files, modules, or 'exec:COMMAND ...'.
@@ -76,83 +82,63 @@ def grade(
             parse_dialect(dialect)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--dialect") from None
+    checked_executor(executor, names)
     drawn = secrets.randbits(32) if seed is None else seed
-    tasks = [
-        Task(i, name, effort, drawn, dialect, list(require), packages, list(profiles)) for i, name in enumerate(names)
-    ]
-    single = len(tasks) == 1
-    with interruptible(), Spool(len(tasks)) as spool:
-        counts = graded_into(spool, tasks, jobs or len(os.sched_getaffinity(0)) if _can_count() else jobs or 1)
-        tell(spool, counts, single=single)
+    count = jobs or processors()
+    plan = Plan(names, effort, dialect, seed, drawn, require, packages, profiles, count, executor, results)
+    grading = Grading(plan)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(interruptible(grading))
         try:
-            write_whole({path: writer(kind, spool, path, single=single) for kind, path in outputs.items()})
+            stack.enter_context(grading.opened())
+            if grading.results:
+                click.echo(reuse(grading), err=True)
+            grading.grade()
+        except (ResultsError, ExecutorError, OtherKit, Lost) as error:
+            raise click.UsageError(f"{error}{kept(grading)}.") from None
         except OSError as error:
-            raise click.UsageError(f"Cannot write {error.filename}: {error.strerror}.") from None
-        for path in outputs.values():
-            click.echo(f"Wrote {path}", err=True)
-    sys.exit(exit_status(counts, exit_zero=exit_zero))
+            raise click.UsageError(f"Cannot write {error.filename}: {error.strerror}{kept(grading)}.") from None
+        tell(grading.spool, grading.counts, single=len(names) == 1)
+        write_reports(grading.spool, outputs, single=len(names) == 1)
+    sys.exit(exit_status(grading.counts, exit_zero=exit_zero))
 
 
-def _can_count() -> bool:
-    return hasattr(os, "sched_getaffinity")
-
-
-def expanded(targets: Sequence[str]) -> list[str]:
-    """Turn folders into their Python files; say at once what is not there."""
-    names: list[str] = []
-    for target in targets:
-        if not os.path.isdir(target):
-            names.append(checked_target(target))
-            continue
-        found = sorted(path for path in Path(target).rglob("*.py") if not _hidden(path.relative_to(target)))
-        if not found:
-            raise click.UsageError(f"{target}: there is no Python file in this folder.")
-        names += map(str, found)
-    return list(dict.fromkeys(names))
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith((".", "__")) for part in path.parts)
-
-
-def checked_target(target: str) -> str:
-    """Return a target that is there. Raises click.UsageError."""
-    from conformance.grading.isolated_targets import sandbox_for, split
-
-    place, _ = split(target)
-    if place.endswith(".py") and os.path.isfile(place) and not os.access(place, os.R_OK):
-        raise click.UsageError(f"{place}: the file cannot be read.")
+def write_reports(spool: Spool, outputs: dict[str, Path], *, single: bool) -> None:
     try:
-        sandbox_for(target)
-    except TargetError as error:
-        raise click.UsageError(str(error)) from None
-    return target
+        write_whole({path: writer(kind, spool, path, single=single) for kind, path in outputs.items()})
+    except OSError as error:
+        raise click.UsageError(f"Cannot write {error.filename}: {error.strerror}.") from None
+    for path in outputs.values():
+        click.echo(f"Wrote {path}", err=True)
 
 
-def checked_outputs(outputs: dict[str, Path], names: Sequence[str]) -> dict[str, Path]:
-    """Complain before anything is graded."""
-    if "gradescope" in outputs and len(names) > 1:
-        raise click.UsageError(f"--gradescope is for one candidate, and there are {len(names)}.")
-    if len({path.resolve() for path in outputs.values()}) < len(outputs):
-        raise click.UsageError("Two reports have the same file.")
-    for kind, path in outputs.items():
-        if problem := unusable(path):
-            raise click.UsageError(f"--{kind} {path}: {problem}.")
-    return outputs
+def reuse(grading: Grading) -> str:
+    """Say what is used again, and why not more."""
+    results, total = grading.results, len(grading.prints)
+    assert results is not None
+    left, kept_ = len(results.missing), total - len(results.missing)
+    text = f"{kept_} of {total} reused, {left} to grade"
+    if again := left - len(grading.groups()):
+        text += f", {again} of them the same as another"
+    if results.changed:
+        text += f"; the verdicts there were made with another {' and another '.join(results.changed)}"
+    if results.unfinished or results.unreadable:
+        count = results.unreadable + results.unfinished
+        text += f"; dropped {count} line{'s' * (count != 1)} that {'were' if count != 1 else 'was'} not whole"
+    if unknown := grading.prints.count(None):
+        text += f"; {unknown} cannot be told from what {'they were' if unknown != 1 else 'it was'} before"
+    return text
 
 
-def checked_sandbox(require: Sequence[str]) -> None:
-    for layer in require:
-        if layer not in LAYERS:
-            raise click.BadParameter(f"{layer!r} is none of {', '.join(LAYERS)}.", param_hint="--require-sandbox")
-        if layer not in layers():
-            raise click.UsageError(f"--require-sandbox {layer}: not to be had here; {INSTALL}.")
-    if sys.platform == "win32":
-        raise click.UsageError("Candidates cannot be run apart on Windows; use WSL2.")
+def kept(grading: Grading) -> str:
+    results = grading.results
+    if results is None or not results.added:
+        return ""
+    return f"; {grading.counts.total()} of {len(grading.prints)} verdicts are kept in {results.folder}"
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[None]:
+def interruptible(grading: Grading | None = None) -> Iterator[None]:
     """Turn an interruption, by the keyboard or by SIGTERM, into exit status 130 after everything is cleared away."""
 
     def interrupt(*_: Any) -> None:
@@ -162,35 +148,20 @@ def interruptible() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        click.echo("Interrupted; nothing was written.", err=True)
+        click.echo(f"Interrupted; {left_behind(grading)}.", err=True)
         sys.exit(130)
     finally:
         signal.signal(signal.SIGTERM, previous)
 
 
-def graded_into(spool: Spool, tasks: Sequence[Task], jobs: int) -> Counter[VerdictClass]:
-    """Grade all, with a progress bar where somebody watches."""
-    counts: Counter[VerdictClass] = Counter()
-    with progress(len(tasks)) as advance, contextlib.closing(grade_all(tasks, jobs)) as results:  # type: ignore[type-var]
-        for task, verdict in results:
-            spool.put(task.index, verdict)
-            counts[verdict.verdict] += 1
-            advance(f"{counts['conforming']} conform, {counts.total() - counts['conforming']} do not")
-    return counts
-
-
-@contextlib.contextmanager
-def progress(total: int) -> Iterator[Callable[[str], None]]:
-    if total == 1 or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        shown = bar.add_task("", total=total)
-        yield lambda text: bar.update(shown, advance=1, description=text)
+def left_behind(grading: Grading | None) -> str:
+    """What an interrupted run leaves, and how to go on."""
+    if grading is None or len(grading.prints) == 1:
+        return "nothing was written"
+    if grading.results is None:
+        return "nothing was written; with --results FOLDER it could go on from here"
+    total = len(grading.prints)
+    return f"{grading.counts.total()} of {total} verdicts are kept in {grading.results.folder}; the same again goes on"
 
 
 def tell(spool: Spool, counts: Counter[VerdictClass], *, single: bool) -> None:

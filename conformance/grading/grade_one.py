@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import shlex
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from conformance.grading.dialects import DEFAULT, Readings, compatible
 from conformance.grading.isolated import IsolatedImplementation, LoadFailed
+from conformance.grading.isolated_targets import is_file, split
 from conformance.grading.profiles import Budget, examined, offered
 from conformance.grading.referee import Examination
 from conformance.grading.referee_legs import EFFORTS, Effort, plan
 from conformance.grading.referee_watch import Tally, Watched
 from conformance.grading.sandbox import CONTAINING, SandboxError
-from conformance.grading.schema import Candidate, How, Sandbox, Verdict
+from conformance.grading.schema import Candidate, Sandbox, Verdict
 from conformance.grading.verdict import Circumstances, absent, pronounce, unexamined, with_profiles
 from conformance.targets import TargetError, parse_dialect
 from reference.vocabulary import Dialect
@@ -31,8 +33,9 @@ Factory = Callable[..., Any]
 
 
 def grade(
-    candidate: str | Path,
+    candidate: str | Path = "",
     *,
+    source: str | bytes | None = None,
     effort: Effort = "default",
     dialect: str | Dialect = INFER,
     seed: int | None = None,
@@ -43,10 +46,12 @@ def grade(
 ) -> Verdict:
     """Grade a candidate and return the verdict.
 
-    `candidate` is a path, any other target of the command line, or source text, which has more than
-    one line. `dialect` is "infer" or `axis=value,...`; `seed` is drawn when it is None; `require` names
-    sandbox layers to insist on; `packages` shows the installed packages to the candidate; `profiles` names
-    those to grade, of core, cached, engine and fair: all that it offers when it is empty.
+    `candidate` is a path, any other target of the command line, or source text of more than one line.
+    Text that others wrote belongs into `source`: it is never taken for the name of anything, and
+    `candidate` is then only what the verdict calls it. `dialect` is "infer" or `axis=value,...`; `seed`
+    is drawn when it is None; `require` names sandbox layers to insist on; `packages` shows the installed
+    packages to the candidate; `profiles` names those to grade, of core, cached, engine and fair: all that
+    it offers when it is empty.
 
     Raises TargetError for a target that is not there, SandboxError for a sandbox that cannot be had,
     and ValueError for bad arguments. Whatever a candidate does is in the verdict, and raises nothing.
@@ -55,18 +60,36 @@ def grade(
         raise ValueError(f"effort={effort!r} should be one of {', '.join(EFFORTS)}")
     fixed = dialect if isinstance(dialect, Dialect) else None if dialect == INFER else parse_dialect(dialect)
     drawn = secrets.randbits(32) if seed is None else seed
-    text = str(candidate)
-    with tempfile.TemporaryDirectory(prefix="slotspec-") if "\n" in text else nullcontext("") as folder:
-        target = text
-        if folder:
-            target = str(Path(folder) / "candidate.py")
-            Path(target).write_text(text)
-        what = described(target, source=bool(folder))
+    budget = Budget(effort, drawn, SECONDS[effort])
+    label = str(candidate)
+    if source is None and isinstance(candidate, str) and "\n" in candidate:
+        source, label = candidate, ""
+    if source is None and not label:
+        raise ValueError("give a candidate, or its source")
 
-        def opened() -> Any:
+    def opened(target: str, called: str) -> Any:
+        try:
             return factory(target, fixed, require=require, packages=packages)
+        except LoadFailed as error:
+            reason = str(error).partition(": ")[2] or str(error)
+            raise LoadFailed(reason.replace(split(target)[0], split(called)[0]), error.kind) from None
 
-        return _graded(what, opened, Budget(effort, drawn, SECONDS[effort]), fixed, profiles)
+    if source is None:
+        return _graded(described(label), partial(opened, label, label), budget, fixed, profiles)
+    data = source if isinstance(source, bytes) else source.encode(errors="surrogatepass")
+    what = Candidate(label or "<source>", "file" if is_file(label) else "source", sha256(data).hexdigest())
+    with _written(data, label) as target:
+        return _graded(what, partial(opened, target, what.target), budget, fixed, profiles)
+
+
+@contextmanager
+def _written(source: bytes, label: str) -> Iterator[str]:
+    """Write a candidate's source into a file, and yield the target that it is then."""
+    place, function = split(label) if is_file(label) else ("candidate.py", "generate")
+    with tempfile.TemporaryDirectory(prefix="slotspec-") as folder:
+        path = Path(folder) / Path(place).name
+        path.write_bytes(source)
+        yield str(path) if function == "generate" else f"{path}:{function}"
 
 
 def _graded(
@@ -83,8 +106,7 @@ def _graded(
     try:
         candidate = opened()
     except LoadFailed as error:
-        reason = str(error).partition(": ")[2] or str(error)
-        return unexamined(given(), "invalid", reason, fixed or DEFAULT, perf_counter() - started)
+        return unexamined(given(), "invalid", str(error), fixed or DEFAULT, perf_counter() - started)
     try:
         declared = declaration(candidate)
         possible = (fixed,) if fixed else compatible(declared)
@@ -117,7 +139,7 @@ def declaration(candidate: Any) -> dict[str, str]:
     return dict(vars(candidate.dialect)) if "choose" in hello.abilities else dict(hello.dialect)
 
 
-def described(target: str, *, source: bool = False) -> Candidate:
+def described(target: str) -> Candidate:
     """Say what a target is, with the digest of its file."""
     if target.startswith("exec:"):
         words: list[str] = []
@@ -125,17 +147,14 @@ def described(target: str, *, source: bool = False) -> Candidate:
             words = shlex.split(target.removeprefix("exec:"))
         files = [word for word in words[1:] if Path(word).is_file()]
         return Candidate(target, "program", digest(files[0]) if len(files) == 1 else None)
-    place, colon, function = target.rpartition(":")
-    path = place if colon and function.isidentifier() else target
-    if path.endswith(".py") or "/" in path:
-        how: How = "source" if source else "file"
-        return Candidate("<source>" if source else target, how, digest(path))
+    if is_file(target):
+        return Candidate(target, "file", digest(split(target)[0]))
     return Candidate(target, "module", None)
 
 
 def digest(path: str) -> str | None:
     """SHA-256 of a file; None where it cannot be read."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
         return None

@@ -107,11 +107,11 @@ def _example(verdict: Verdict, report: InvariantReport) -> dict[str, Any]:
         "workload": render_text.workload_lines(example),
         "repro": render_text.repro(verdict, report.name),
         "replayed": example.replayed,
-        "picture": _grid(example.picture) if example.picture else None,
+        "picture": grid(example.picture) if example.picture else None,
     }
 
 
-def _grid(picture: Picture) -> dict[str, Any]:
+def grid(picture: Picture) -> dict[str, Any]:
     """Turn a picture into rows of cells; a cell knows its request, its token, and whether it is the offending one."""
     columns = len(picture.lanes[0]) if picture.lanes else 0
     calls = range(picture.first, picture.first + columns)

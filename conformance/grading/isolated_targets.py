@@ -47,6 +47,12 @@ def split(target: str) -> tuple[str, str]:
     return (place, function) if colon and function.isidentifier() else (target, "generate")
 
 
+def is_file(target: str) -> bool:
+    """Whether a target names a Python file, rather than a module or a program."""
+    place, _ = split(target)
+    return not target.startswith("exec:") and (place.endswith(".py") or os.sep in place)
+
+
 def _folder(module: object) -> Path:
     return Path(str(module.__file__)).resolve().parent  # type: ignore[attr-defined]
 
@@ -68,7 +74,7 @@ def _python(target: str, packages: bool) -> tuple[Callable[[str], list[str]], Vi
         names = {name: place}
     else:
         how, name, packages = "name", place, True
-        top, path = _package(place)
+        top, path = package(place)
         shown[f"{PACKAGES}/{path.name if path.is_file() else top}"] = path
         paths = [NOUNS, PACKAGES] if top != "reference" else [PACKAGES]
         names = {PACKAGES: str(path.parent)}
@@ -87,7 +93,7 @@ def _python(target: str, packages: bool) -> tuple[Callable[[str], list[str]], Vi
     return command, View(shown, _suite()), names
 
 
-def _package(place: str) -> tuple[str, Path]:
+def package(place: str) -> tuple[str, Path]:
     """Find the folder or file of a name's top package, without running any of its code."""
     top = place.partition(".")[0]
     here = os.getcwd()

@@ -1,36 +1,32 @@
-"""Many candidates at once: referees in processes of their own, which end when this one does.
+"""Many candidates: what is handed out for each, to whatever executor, and what comes back.
 
-python -P -m conformance.grading.pool     (one referee: tasks on its input, verdicts on its output)
+A task carries the source of its candidate, so that it can be graded on a machine that cannot see the file.
 """
 
 from __future__ import annotations
 
-import os
-import queue
-import selectors
-import signal
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from conformance.grading.dialects import DEFAULT
+from conformance.grading.fingerprint import kit, of_source
 from conformance.grading.grade_one import INFER, described, grade
+from conformance.grading.isolated_targets import is_file, split
 from conformance.grading.sandbox import SandboxError
 from conformance.grading.schema import Sandbox, Verdict, decoded, encoded
 from conformance.grading.verdict import Circumstances, unexamined
 from conformance.targets import TargetError
 
-END_SECONDS = 5.0
+FILE_GONE = "it cannot be read any more"
+FILE_CHANGED = "it was changed while candidates were being graded; grade it again"
 
 
 class Task(msgspec.Struct, forbid_unknown_fields=True):
-    """One candidate to grade."""
+    """One candidate to grade; `source` are the bytes of its file, `kit` digests the slotspec that hands it out."""
 
     index: int
     target: str
@@ -40,16 +36,48 @@ class Task(msgspec.Struct, forbid_unknown_fields=True):
     require: list[str] = []
     packages: bool = False
     profiles: list[str] = []
+    source: bytes | None = None
+    kit: str = ""
 
 
-Grade = Callable[[Task], Verdict]
+class OtherKit(Exception):
+    """A task came to another slotspec than the one that gave it: its verdict would not be comparable."""
 
 
-def graded(task: Task) -> Verdict:
-    """Grade one candidate; that it has vanished meanwhile, or has no sandbox, is in the verdict."""
+class Lost(Exception):
+    """Those who grade are gone, and not for a candidate's sake; one line that says why."""
+
+
+class Handing(NamedTuple):
+    """An executor, and how many tasks it should have at a time: enough to be busy, few enough to be kept in memory."""
+
+    executor: Executor
+    ahead: Callable[[], int]
+
+
+class Here(Executor):
+    """Calls at once, in this process."""
+
+    def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
+        future: Future[object] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def graded(task: Task) -> bytes:
+    """Grade one candidate; that it has vanished meanwhile, or has no sandbox, is in the verdict, which is encoded.
+
+    Raises OtherKit.
+    """
+    if task.kit and task.kit != kit(packages=task.packages):
+        raise OtherKit(f"the slotspec there is another one: its digest is not {task.kit[:12]}")
     try:
-        return grade(
+        verdict = grade(
             task.target,
+            source=task.source,
             effort=task.effort,
             dialect=task.dialect,
             seed=task.seed,
@@ -58,7 +86,8 @@ def graded(task: Task) -> Verdict:
             profiles=task.profiles,
         )
     except (TargetError, SandboxError) as error:
-        return failed(task, str(error))
+        verdict = failed(task, str(error))
+    return encoded(verdict)
 
 
 def failed(task: Task, reason: str) -> Verdict:
@@ -67,108 +96,51 @@ def failed(task: Task, reason: str) -> Verdict:
     return unexamined(given, "referee-error", reason, DEFAULT, 0.0)
 
 
-def grade_all(tasks: Sequence[Task], jobs: int, grade_task: Grade = graded) -> Iterator[tuple[Task, Verdict]]:
-    """Grade all, as they come; in this process when one job is enough."""
-    if min(jobs, len(tasks)) <= 1:
-        yield from ((task, grade_task(task)) for task in tasks)
-        return
-    with _Pool(min(jobs, len(tasks))) as pool:
-        yield from pool.work(tasks)
+def filled(task: Task, fingerprint: str | None) -> Task | Verdict:
+    """Give a task its source; or say that the file is no longer the one that it was."""
+    if not is_file(task.target):
+        return task
+    place, function = split(task.target)
+    try:
+        task.source = Path(place).read_bytes()
+    except OSError:
+        return failed(task, FILE_GONE)
+    return task if fingerprint == of_source(task.source, function) else failed(task, FILE_CHANGED)
 
 
-class _Pool:
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
-        self.selector = selectors.DefaultSelector()
-        self.busy: dict[subprocess.Popen[bytes], Task] = {}
+def grade_all(tasks: Iterable[tuple[Task, str | None]], hand: Handing) -> Iterator[tuple[Task, Verdict]]:
+    """Grade all, and yield the verdicts as they come. `tasks` are pairs of a task and its candidate's fingerprint.
 
-    def __enter__(self) -> _Pool:
-        return self
-
-    def __exit__(self, *what: Any) -> None:
-        """End every referee: it ends its candidate when its input ends."""
-        for worker in self.busy:
-            with suppress(OSError):
-                worker.stdin.close()  # type: ignore[union-attr]
-        for worker in self.busy:
-            try:
-                worker.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
-                worker.kill()
-                worker.wait()
-            worker.stdout.close()  # type: ignore[union-attr]
-        self.selector.close()
-
-    def work(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Verdict]]:
-        waiting = iter(tasks)
-        for task in [task for _, task in zip(range(self.jobs), waiting, strict=False)]:
-            self._start(task)
-        while self.selector.get_map():
-            for key, _ in self.selector.select():
-                worker = key.data
-                line = worker.stdout.readline()
-                task = self.busy[worker]
-                verdict = decoded(line) if line.endswith(b"\n") else None
-                following = next(waiting, None)
-                if following is None:
-                    self.selector.unregister(worker.stdout)
-                elif verdict is None:
-                    self.selector.unregister(worker.stdout)
-                    self._start(following)
-                else:
-                    self._tell(worker, following)
-                yield task, verdict or failed(task, "the referee process ended")
-
-    def _start(self, task: Task) -> None:
-        home = str(Path(__file__).resolve().parents[2])
-        path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
-        worker = subprocess.Popen(
-            [sys.executable, "-P", "-m", "conformance.grading.pool"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path},
-            start_new_session=True,
-        )
-        self.busy[worker] = task
-        self.selector.register(worker.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
-        self._tell(worker, task)
-
-    def _tell(self, worker: subprocess.Popen[bytes], task: Task) -> None:
-        self.busy[worker] = task
-        with suppress(BrokenPipeError):  # it is gone, which its output will tell
-            worker.stdin.write(msgspec.json.encode(task) + b"\n")  # type: ignore[union-attr]
-            worker.stdin.flush()  # type: ignore[union-attr]
+    Raises OtherKit and Lost.
+    """
+    waiting, more = iter(tasks), True
+    open_: dict[Future[bytes], Task] = {}
+    try:
+        while more or open_:
+            while more and len(open_) < max(1, hand.ahead()):
+                task, fingerprint = next(waiting, (None, None))
+                if task is None:
+                    more = False
+                    break
+                ready = filled(task, fingerprint)
+                if isinstance(ready, Verdict):
+                    yield task, ready
+                    continue
+                open_[hand.executor.submit(graded, ready)] = task
+            for future in wait(open_, return_when=FIRST_COMPLETED).done if open_ else ():
+                yield _result(open_.pop(future), future)
+    finally:
+        for future in open_:
+            future.cancel()
 
 
-class Interrupted(BaseException):
-    """The one who gave the tasks is gone."""
-
-
-def serve() -> None:
-    """Grade what comes on standard input, one task a line, until it ends. Its end interrupts a task."""
-    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    main, working = threading.main_thread().ident or 0, threading.Event()
-
-    def interrupt(*_: Any) -> None:
-        raise Interrupted
-
-    def listen() -> None:
-        for line in sys.stdin.buffer:
-            working.set()
-            tasks.put(line)
-        tasks.put(b"")
-        if working.is_set():
-            signal.pthread_kill(main, signal.SIGTERM)
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, interrupt)
-    threading.Thread(target=listen, daemon=True).start()
-    with suppress(Interrupted, BrokenPipeError):
-        while line := tasks.get():
-            sys.stdout.buffer.write(encoded(graded(msgspec.json.decode(line, type=Task))) + b"\n")
-            sys.stdout.buffer.flush()
-            working.clear()
-
-
-if __name__ == "__main__":
-    serve()
+def _result(task: Task, future: Future[bytes]) -> tuple[Task, Verdict]:
+    task.source = None
+    try:
+        return task, decoded(future.result())
+    except (OtherKit, Lost):
+        raise
+    except CancelledError:
+        raise Lost("the tasks were cancelled") from None
+    except Exception as error:
+        return task, failed(task, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")

@@ -196,7 +196,7 @@ class Examination:
     def _runs(self, sessions: Iterator[Session]) -> Iterator[tuple[Session, Run]]:
         """Run single runs in one process, as a batch; after one that ended the process, go on with the next."""
         waiting: list[Session] = []
-        while waiting or (waiting := list(islice(sessions, BATCH))):
+        while waiting or (waiting := list(islice(sessions, self.candidate.tally.batch(BATCH)))):
             runs = self.candidate.run(Session(tuple(session.workloads[0] for session in waiting)))
             yield from zip(waiting, runs, strict=False)
             waiting = waiting[len(runs) :]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice, product
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count, islice, product
 from typing import Literal, TypeVar, get_args
 
 from conformance.grading.referee_random import random_workload
@@ -18,19 +21,52 @@ Workloads = Callable[[Dialect], Iterator[Workload]]
 Sessions = Callable[[Dialect], Iterator[Session]]
 Effort = Literal["quick", "default", "thorough"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
+MOST_KEPT = 15  # legs, each in one dialect, whose sessions are kept: three dialects
 BY_NAME = {leg.name: leg for leg in LEGS}
-TWO, THREE, FOUR = (BY_NAME[f"small scope, {count} requests"] for count in (2, 3, 4))
+TWO, THREE, FOUR = (BY_NAME[f"small scope, {number} requests"] for number in (2, 3, 4))
 EMPTIES, SHARED = BY_NAME["small scope, empty prompts"], BY_NAME["small scope, shared prefixes"]
 EXTRAORDINARY, CORNERS = BY_NAME["scenarios"], BY_NAME["corners"]
 
 
 def plan(effort: Effort, seed: int) -> list[Leg]:
     """The legs of an effort, in their order. The same seed asks the same."""
+    return list(_plan(effort, seed))
+
+
+@lru_cache(maxsize=2)
+def _plan(effort: Effort, seed: int) -> tuple[Leg, ...]:
     if effort == "quick":
-        return [TWO, EXTRAORDINARY, _three(seed, 8), *_detecting(seed, 16)]
+        return (_kept(TWO), EXTRAORDINARY, _kept(_three(seed, 8)), *map(_kept, _detecting(seed, 16)))
     if effort == "default":
-        return [TWO, EXTRAORDINARY, THREE, CORNERS, _four(seed), _random(seed, 200), *_detecting(seed, 3)]
-    return [TWO, EXTRAORDINARY, THREE, CORNERS, FOUR, _random(seed, 3000), EMPTIES, SHARED]
+        return (TWO, EXTRAORDINARY, THREE, CORNERS, _four(seed), _random(seed, 200), *_detecting(seed, 3))
+    return (TWO, EXTRAORDINARY, THREE, CORNERS, FOUR, _random(seed, 3000), EMPTIES, SHARED)
+
+
+class _Kept:
+    """The sessions of a leg in one dialect, made when they are first asked for, and then there for every candidate."""
+
+    def __init__(self, leg: Leg, dialect: Dialect) -> None:
+        self._made: list[Session] = []
+        self._rest = leg.sessions(dialect)
+        self._making = threading.Lock()
+
+    def __iter__(self) -> Iterator[Session]:
+        for index in count():
+            if index == len(self._made):
+                with self._making:
+                    if index == len(self._made) and (session := next(self._rest, None)):
+                        self._made.append(session)
+            if index == len(self._made):
+                return
+            yield self._made[index]
+
+
+_kept_of = lru_cache(maxsize=MOST_KEPT)(_Kept)
+
+
+def _kept(leg: Leg) -> Leg:
+    """A leg with its sessions kept from one candidate to the next: for few of them, of which many more were made."""
+    return replace(leg, sessions=lambda dialect: iter(_kept_of(leg, dialect)))
 
 
 def _alone(workloads: Iterable[Workload]) -> Iterator[Session]:
@@ -84,12 +120,14 @@ def _four(seed: int) -> Leg:
     return Leg("sample of 4 requests", "drawn by slots and by the kinds of the first two requests", sessions)
 
 
-def _random(seed: int, count: int) -> Leg:
+def _random(seed: int, number: int) -> Leg:
     def sessions(dialect: Dialect) -> Iterator[Session]:
         draw = random.Random(seed)
-        return _alone(random_workload(draw, dialect) for _ in range(count))
+        return _alone(random_workload(draw, dialect) for _ in range(number))
 
-    return Leg("random workloads", f"{count} drawn: up to 20 requests, token values and prompts of all kinds", sessions)
+    return Leg(
+        "random workloads", f"{number} drawn: up to 20 requests, token values and prompts of all kinds", sessions
+    )
 
 
 def busy(dialect: Dialect) -> Iterator[Session]:

@@ -17,6 +17,7 @@ from reference.vocabulary import Dialect
 
 MOST_TIMEOUTS = 2
 MOST_DEATHS = 15
+SLOW_SECONDS, SLOW_RUNS = 10.0, 10  # so much time with fewer runs a second than this is a fifth of the pace it needs
 MORE_SECONDS = 6.0  # for seeing a violation again, and for what else a wrong candidate is asked
 
 
@@ -51,6 +52,8 @@ class Tally:
     kinds: dict[str, str] = field(default_factory=dict)
     last: tuple[Session, list[Run]] | None = None
     until: float = inf
+    spent: float = 0.0  # in sessions that ended well, and how many runs those were
+    made: int = 0
 
     def give(self, seconds: float) -> None:
         """Give the candidate so many seconds more, unless that was said before."""
@@ -66,6 +69,10 @@ class Tally:
         finally:
             self.until = before
 
+    def batch(self, most: int) -> int:
+        """How many runs to ask for at once: few at first, so that a very slow candidate is noticed soon."""
+        return min(most, max(2, self.made))
+
     def check(self) -> None:
         """Raise CandidateEnded when it may not go on."""
         if self.timeouts >= MOST_TIMEOUTS:
@@ -74,6 +81,9 @@ class Tally:
             raise CandidateEnded(f"its process ended {self.deaths} times")
         if monotonic() - self.started > self.seconds:
             raise CandidateEnded(f"it took more than {self.seconds:g} seconds in all")
+        if self.spent > SLOW_SECONDS and self.made < self.spent * SLOW_RUNS:
+            pace = f"{self.made} runs in {self.spent:.0f} seconds"
+            raise CandidateEnded(f"{pace} are too few to come to an end in {self.seconds:g}")
         if monotonic() > self.until:
             raise CandidateEnded(f"what is wrong with it could not be looked into within {MORE_SECONDS:g} seconds")
 
@@ -106,8 +116,13 @@ class Watched:
 
     def run(self, session: Session) -> list[Run]:
         self.tally.check()
+        started = monotonic()
         runs = self.candidate.run(session)
-        return self.tally.note(session, runs, getattr(self.candidate, "last_end", None))
+        end = getattr(self.candidate, "last_end", None)
+        if end is None:
+            self.tally.spent += monotonic() - started
+            self.tally.made += len(runs)
+        return self.tally.note(session, runs, end)
 
     def fresh(self) -> Watched:
         return Watched(self.candidate.fresh(), self.tally, self.dialect)

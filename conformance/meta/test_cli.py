@@ -106,6 +106,12 @@ def test_an_empty_folder_is_a_usage_error(tmp_path: Path) -> None:
     assert "there is no Python file in this folder" in complaint("grade", tmp_path)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_name_that_no_report_can_hold_is_a_usage_error(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.py")).write_text("")
+    assert "this name is not UTF-8" in complaint("grade", tmp_path)
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read and write everything")
 def test_what_may_not_be_read_or_written_is_a_usage_error(tmp_path: Path) -> None:
     secret = tmp_path / "secret.py"

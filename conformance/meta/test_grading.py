@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.catalogue import CATALOGUE, MUST
-from conformance.grading import render_text, rubric
+from conformance.grading import referee_legs, render_text, rubric
 from conformance.grading.dialects import EVERY, explains, probes
 from conformance.grading.referee_legs import EFFORTS, plan
 from conformance.grading.schema import (
@@ -76,6 +76,23 @@ def test_a_seed_asks_the_same_again(effort: Any) -> None:
 
     assert first(3) == first(3)
     assert first(3) != first(4)
+
+
+def test_sessions_that_are_kept_are_those_that_would_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    dialect = Dialect(stop_token="excluded")
+    kept = [leg for leg in plan("quick", 3) if "_kept" in leg.sessions.__qualname__]
+    assert len(kept) == 5
+    half = [next(iter(leg.sessions(dialect))) for leg in kept]  # one who stops early leaves the rest to be made
+    whole = [list(leg.sessions(dialect)) for leg in kept]
+    assert all(one is sessions[0] for one, sessions in zip(half, whole, strict=True))
+    assert all(
+        a is b
+        for leg, sessions in zip(kept, whole, strict=True)
+        for a, b in zip(leg.sessions(dialect), sessions, strict=True)
+    )
+    monkeypatch.setattr(referee_legs, "_kept", lambda leg: leg)
+    anew = [leg for leg in referee_legs._plan.__wrapped__("quick", 3) if leg.name in {k.name for k in kept}]
+    assert [list(leg.sessions(dialect)) for leg in anew] == whole
 
 
 # -- Dialects ----------------------------------------------------------------------------------------

@@ -7,13 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.grading import grade
+from conformance.grading import grade, referee_watch
+from conformance.grading.executors import handing
+from conformance.grading.fingerprint import fingerprint
 from conformance.grading.pool import Task, failed, grade_all
+from conformance.grading.referee_watch import CandidateEnded, Tally
 from conformance.meta.test_grading_support import (
     BROKEN,
     CHATTERS,
@@ -108,13 +112,30 @@ def test_one_run_that_stands_still_for_a_while_condemns_nobody() -> None:
     assert once
 
 
+def test_one_that_cannot_come_to_an_end_in_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(referee_watch, "SLOW_SECONDS", 0.3)
+    sleeps = f"{RIGHT}\nimport time\ndef generate(*given):\n    time.sleep(0.15)\n    return right(*given)\n"
+    verdict = quickly(sleeps)
+    assert (verdict.verdict, verdict.runs < 20) == ("timeout", True)
+    assert "are too few to come to an end in 30" in verdict.reason
+
+
+@pytest.mark.parametrize(("made", "enough"), [(110, True), (109, False)])
+def test_the_pace_that_is_enough(made: int, enough: bool) -> None:
+    tally = Tally(120)
+    tally.spent, tally.made = 11.0, made
+    with nullcontext() if enough else pytest.raises(CandidateEnded, match="109 runs in 11 seconds"):
+        tally.check()
+
+
 # -- Many at once ------------------------------------------------------------------------------------
 
 
 def test_many_are_graded_in_processes_of_their_own(tmp_path: Path) -> None:
     files = [HOME / "slot_array.py", FLAWED / "static_batching.py", tmp_path / "gone.py"]
-    tasks = [Task(index, str(file), "quick", 1) for index, file in enumerate(files)]
-    found = {task.index: verdict.verdict for task, verdict in grade_all(tasks, 2)}
+    tasks = [(Task(index, str(file), "quick", 1), fingerprint(str(file))) for index, file in enumerate(files)]
+    with handing(None, 2, len(tasks)) as hand:
+        found = {task.index: verdict.verdict for task, verdict in grade_all(tasks, hand)}
     assert found == {0: "conforming", 1: "nonconforming", 2: "referee-error"}
 
 

