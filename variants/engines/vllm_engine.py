@@ -42,7 +42,6 @@ VOCABULARY = vllm_scheduler.VOCABULARY
 REFUSES = {
     "empty prompt": "`add_request` raises VLLMValidationError, a ValueError: the prompt cannot be empty",
     "max_tokens 0": "`SamplingParams` raises ValueError; this file ends such a request without the engine",
-    "a failing call": "it is the end of the engine by design: EngineDeadError reaches all who wait",
 }
 POLICY = {
     "arrival/next-call": (
@@ -185,7 +184,7 @@ class Engine:
 
     def close(self) -> None:
         """Abort what is left; keep the engine for a later run if it is whole."""
-        if self.broken:
+        if self.broken and self.asynchronous:  # a batch may be under way
             return
         self.engine.abort_request(list(self.live))
         if not self.engine.has_unfinished_requests() and self.engine.reset_prefix_cache():

