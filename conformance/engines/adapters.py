@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -26,7 +26,8 @@ class Adapter:
     """An engine to study. Its module is loaded once, as its model is heavy: `fresh` makes engines of the same module.
 
     `refuses` says what its engine does not take, by words, with the reason; `pure` is the language model where the
-    engine has one of its own that cannot be played, and `vocabulary` how many different tokens fit into it.
+    engine has one of its own that cannot be played, and `vocabulary` how many different tokens fit into it; `unseen`
+    says of which promises nothing can be observed through it, with the reason.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Adapter:
     refuses: dict[str, str]
     pure: Pure | None = None
     vocabulary: int | None = None
+    unseen: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stem(self) -> str:
@@ -116,4 +118,5 @@ def described(name: str, module: ModuleType) -> Adapter:
         dict(getattr(module, "REFUSES", {})),
         getattr(module, "PURE_MODEL", None),
         getattr(module, "VOCABULARY", None),
+        dict(getattr(module, "UNSEEN", {})),
     )

@@ -80,8 +80,8 @@ def recorded(study: EngineStudy, seed: int) -> Record:
 
 
 def _note(study: EngineStudy, name: str) -> str:
-    if name in NOT_TRIED:
-        return NOT_TRIED[name]
+    if name in NOT_TRIED or name in study.adapter.unseen:
+        return NOT_TRIED.get(name) or study.adapter.unseen[name]
     if not study.judged[name] and name in study.blocked:
         return "blocked by " + ", ".join(sorted(study.blocked[name]))
     return ""

@@ -7,6 +7,7 @@ empty prompts, limits of 0 and below, ids used again and ids as engines give the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
@@ -106,7 +107,9 @@ def fitted(script: Script, adapter: Adapter) -> Script | None:
         script = replace(script, moves=tuple(move._replace(where="step") for move in script.moves))
     if adapter.vocabulary and len(_tokens(script)) > adapter.vocabulary:
         return None
-    return script if adapter.pure is None else _pure(script, adapter.pure)
+    with suppress(LookupError):  # the engine's own model cannot tell two tokens apart
+        return script if adapter.pure is None else _pure(script, adapter.pure)
+    return None
 
 
 def _tokens(script: Script) -> set[int]:

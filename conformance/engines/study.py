@@ -116,7 +116,8 @@ class EngineStudy(Study):
         """How the engine stands to a promise."""
         if name in self.findings:
             return "violated"
-        if name in NOT_TRIED or (name.startswith("failure/") and "a failing call" in self.adapter.refuses):
+        unfailing = name.startswith("failure/") and "a failing call" in self.adapter.refuses
+        if name in NOT_TRIED or name in self.adapter.unseen or unfailing:
             return "not tried"
         if not self.judged[name]:
             return "not judged"
@@ -148,7 +149,8 @@ class Campaign:
 
     def blocked_by(self, name: str) -> str:
         """Name what kept a promise from being judged."""
-        return NOT_TRIED.get(name) or ", ".join(sorted(self.study.blocked.get(name, {}))) or "nothing that was run"
+        unseen = NOT_TRIED.get(name) or self.study.adapter.unseen.get(name)
+        return unseen or ", ".join(sorted(self.study.blocked.get(name, {}))) or "nothing that was run"
 
 
 def statuses(study: EngineStudy) -> dict[str, str]:

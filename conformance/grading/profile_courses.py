@@ -90,6 +90,11 @@ class _Course:
         return bool(self.study.broken)
 
     @property
+    def hopeless(self) -> bool:
+        """Whether its process has ended so often that its dialect does not matter."""
+        return len(self.held.ends) > 1
+
+    @property
     def runs(self) -> int:
         return int(self.study.runs)
 
@@ -131,6 +136,8 @@ class EngineCourse(_Course):
         """How many lives are right under each dialect."""
         right: Counter[Dialect] = Counter(dict.fromkeys(possible, 0))
         for script in islice(engine_scope.arriving((1, 2), engine_scope.KINDS, self.dialect), 0, None, PROBES):
+            if self.hopeless:
+                break
             history = drive(self.study.subject.make(), script)
             right.update(d for d in possible if _right(self, engine_catalogue.judge(history, d)))
         return right
@@ -159,6 +166,8 @@ class FairCourse(_Course):
         """How many lives are right under each dialect."""
         right: Counter[Dialect] = Counter(dict.fromkeys(possible, 0))
         for script in islice(FAIR_LEGS[0].scripts(self.dialect), 0, None, PROBES):
+            if self.hopeless:
+                break
             history = drive(self.study.subject.make(script.quantum), script)
             right.update(d for d in possible if _right(self, fair_catalogue.judge(history, d, script.quantum)))
         return right
@@ -198,6 +207,8 @@ class CachedCourse(_Course):
         """How many runs are right under each dialect."""
         right: Counter[Dialect] = Counter(dict.fromkeys(possible, 0))
         for workload in probes():
+            if self.hopeless:
+                break
             (run,) = drive_cached(self.study.implementation.generate, CachedSession((workload,)))
             right.update(d for d in possible if _right(self, cached_catalogue.judge(run, d)))
         return right

@@ -150,6 +150,34 @@ def test_an_engine_with_a_model_of_its_own_is_given_its_replies() -> None:
     assert study.judged["stream/finish"] > 100
 
 
+def test_a_prefix_that_the_model_cannot_decide_is_not_given() -> None:
+    """A tie is skipped, as rounding would decide it; the others are tried."""
+
+    def undecided(prefix: tuple[int, ...]) -> int:
+        if len(prefix) == 2:
+            raise LookupError("two tokens are too close")
+        return 7
+
+    module: Any = ModuleType("pipelined_pure")
+    module.__dict__.update(vars(pipelined))
+    module.PURE_MODEL = undecided
+    given = [script for _, script in islice(plan(described("pipelined_pure", module), 0), 60)]
+    generating = [ask for script in given for ask in script.asks if ask.max_tokens > 0]
+    assert len(generating) > 20
+    assert all(not len(ask.prompt) <= 2 < len(ask.prompt) + ask.max_tokens for ask in generating)
+
+
+def test_what_cannot_be_seen_is_not_said_to_hold() -> None:
+    module: Any = ModuleType("pipelined_unseen")
+    module.__dict__.update(vars(pipelined))
+    module.UNSEEN = {"arrival/rejected": "nothing shows it"}
+    study = studied(described("pipelined_unseen", module), 200)
+    assert study.judged["arrival/rejected"] > 0
+    assert statuses(study)["arrival/rejected"] == "not tried"
+    assert recorded(study, 0).invariants["arrival/rejected"][2] == "nothing shows it"
+    assert statuses(studied(pipelined_with(), 200))["arrival/rejected"] == "holds"
+
+
 def test_what_an_adapter_is_told_about() -> None:
     """Each is short, and pins what it drives."""
     for name, constants in adapters.names().items():
@@ -165,6 +193,20 @@ def test_the_page_is_fresh() -> None:
     assert len(page.SPLICE.findall(text)) == 3
     assert page.spliced(text, kept()) == text
     assert {record.adapter for record in kept()} == set(adapters.names())
+
+
+INSTALLED = [name for name, constants in adapters.names().items() if not adapters.lacking(constants)]
+
+
+@pytest.mark.parametrize("name", INSTALLED or [pytest.param("", marks=pytest.mark.skip("no engine is installed"))])
+def test_an_installed_engine_is_as_recorded(name: str) -> None:
+    """A short run finds nothing that the record has not, and something where it has."""
+    study = studied(adapters.adapter(name), 400)
+    (record,) = [record for record in kept() if record.adapter == name]
+    known = {invariant for invariant, (status, *_) in record.invariants.items() if status == "violated"}
+    assert study.tried.total() == 400
+    assert set(study.findings) <= known
+    assert bool(study.findings) == bool(known)
 
 
 def test_a_stale_page_would_be_noticed() -> None:

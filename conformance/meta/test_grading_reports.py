@@ -58,7 +58,7 @@ def test_a_verdict_survives_the_way_through_json(name: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda data: data.update(schema_version=2),
+        lambda data: data.update(schema_version=3),
         lambda data: data.update(more=1),
         lambda data: data.update(verdict="splendid"),
         lambda data: data.pop("score"),

@@ -32,6 +32,10 @@ REFUSES = {
     "empty prompt": "`insert` raises ValueError: it has no beginning-of-sequence token of its own",
     "max_tokens 0": "`insert` raises ValueError; this file ends such a request without the engine",
 }
+UNSEEN = {
+    "id/duplicate": "the engine gives numbers: the ids of the profile are the adapter's",
+    "arrival/rejected": "the adapter checks arguments itself",
+}
 POLICY = {
     "arrival/one-call": (
         "a step makes at most 2 calls",

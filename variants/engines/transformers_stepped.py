@@ -33,10 +33,6 @@ POLICY = {
         "a request waits at most 4 steps beside a free slot",
         "a step computes at most `max_batch_tokens`; who does not fit waits for the next one",
     ),
-    "stream/exact-prefix": (
-        "rows may be beginnings of a prompt, whose replies reach nobody",
-        "a prompt that is cut has a place among the logits of each pass; its token counts in the last one only",
-    ),
 }
 
 torch.set_num_threads(1)
@@ -51,20 +47,21 @@ class ExactModel(LlamaForCausalLM):  # type: ignore[misc]
         super().__init__(LlamaConfig(vocab_size=VOCABULARY, attn_implementation="sdpa", **tiny))
         self.asked: MockModel | None = None
         self.alphabet = Alphabet(VOCABULARY)
+        self.wanted = 0  # of the places among the logits, those of which a token is taken; the others are cut prompts'
 
     def forward(self, input_ids: Any, cache: Any, attention_mask: Any, logits_indices: Any, **more: Any) -> Any:
         keys = input_ids[:, None, :, None].float().expand(1, 1, -1, 8)
         seen, _ = cache.update(keys, keys, 0, more)
         mask = attention_mask["full_attention"] if isinstance(attention_mask, dict) else attention_mask
         ids: list[int] = seen[0, 0, :, 0].long().tolist()
-        rows = []
-        for place in logits_indices.tolist():
+        rows, places = [], logits_indices.tolist()[: self.wanted]
+        for place in places:
             sees = (mask[0, 0, place] if mask.dtype == torch.bool else mask[0, 0, place] == 0).tolist()
             rows.append([key for key, see in zip(ids, sees, strict=True) if see])
         assert self.asked is not None
         answers = self.asked.next_tokens([self.alphabet.tokens(row) for row in rows]) if rows else []
         logits = torch.zeros(1, input_ids.shape[1], VOCABULARY)
-        for place, answer in zip(logits_indices.tolist(), self.alphabet.ids(answers), strict=True):
+        for place, answer in zip(places, self.alphabet.ids(answers), strict=True):
             logits[0, place, answer] = 1
         return CausalLMOutputWithPast(logits=logits[:, logits_indices] if "logits_to_keep" in more else logits)
 
@@ -109,6 +106,8 @@ class Engine:
         MODEL.asked, MODEL.alphabet = self.model, self.alphabet
         with torch.no_grad():
             if self.processor.prepare_next_batch():
+                batch = self.processor.inputs_and_outputs.requests_in_batch
+                MODEL.wanted = sum(state.has_new_token for state in batch)
                 self.manager._generation_step()
                 self.processor.update_batch()
         outputs, self.ended = self.ended, []

@@ -65,7 +65,7 @@ def key_of(verdict: Verdict) -> Key | None:
             if promise.level == "MUST" and promise.example is not None:
                 name = promise.name if ":" in promise.name else f"{report.profile}:{promise.name}"
                 return Key(verdict.verdict, name, life(promise.example), plain(promise.example.observed))
-    return Key(verdict.verdict, "", "", plain(verdict.reason))
+    return Key(verdict.verdict, "", "", plain(verdict.reason.replace(verdict.candidate.target, "..")))
 
 
 def first_charged(verdict: Verdict) -> InvariantReport | None:
