@@ -1,19 +1,21 @@
 """vLLM's v1 `Scheduler` and KV cache manager behind the engine profile, with a paged cache of token ids for a worker.
 
-Slots are `max_num_seqs`, ids are the caller's, limits and stop tokens go into `SamplingParams`. `add_request` is that
-of the scheduler; its `AssertionError` for a live id is a `ValueError` here. A step is `schedule`, the forward pass of
-the worker, and `update_from_output`, as `EngineCore.step` has it; an abort is `finish_requests`, also inside a call.
+Slots are `max_num_seqs`; limits and stop tokens go into `SamplingParams`. A step is `schedule`, the forward pass of the
+worker, and `update_from_output`, as `EngineCore.step` has it; an abort is `finish_requests`, also inside a call. The
+scheduler takes it that no id is used twice, which is for its caller to see to (vllm-project/vllm#42492, #42523); so
+this file adds a number to every name, where `InputProcessor.assign_request_id` adds random characters, and refuses a
+name that is live.
 
 The worker keeps for each request what vLLM's model runner keeps: its tokens and its block table. It writes token ids
 into physical blocks at the positions that are scheduled, and reads every prefix back through the block table. Prefix
 caching and chunked prefill are on, with blocks of 4 tokens and at most 32 tokens a step, so that both happen. This
-file adds the endings of aborted requests, which the front end of vLLM gives by itself, and of those with no tokens to
-give.
+file adds the endings of aborted requests, which vLLM's front end gives, and of those with nothing to generate.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import tempfile
 from functools import cache
@@ -93,8 +95,9 @@ class Worker:
             computed[new.req_id] = new.num_computed_tokens
         cached = scheduled.scheduled_cached_reqs
         for name, blocks, count in zip(cached.req_ids, cached.new_block_ids, cached.num_computed_tokens, strict=True):
-            fresh = list(blocks[0]) if blocks else []
-            self.tables[name] = fresh if name in cached.resumed_req_ids else self.tables[name] + fresh
+            if name in cached.resumed_req_ids:
+                self.tokens[name], self.tables[name] = list(cached.all_token_ids[name]), []
+            self.tables[name] = self.tables[name] + (list(blocks[0]) if blocks else [])
             computed[name] = count
         return computed
 
@@ -109,6 +112,7 @@ def _model() -> ModelConfig:
         return ModelConfig(model=folder, skip_tokenizer_init=True, dtype="float32", max_model_len=LONGEST)
 
 
+logging.getLogger("vllm").setLevel(logging.ERROR)  # only an engine sets vLLM's logging up
 MODEL = _model()
 
 
@@ -140,33 +144,30 @@ class Engine:
         init_none_hash(hashing)
         self.hasher = get_request_block_hasher(BLOCK, hashing)
         self.worker = Worker(model, self.alphabet)
-        self.live: set[str] = set()
+        self.live: dict[str, str] = {}  # the scheduler's ids by their names
+        self.added = 0
         self.ended: list[StepOutput] = []
 
     def add_request(self, request: Request) -> None:
         check_arguments([request], 1)
         name = request.request_id
-        if name in self.live and (not request.max_tokens or name not in self.scheduler.requests):
+        if name in self.live:
             raise ValueError(f"{name!r} is live")
+        self.added += 1
+        self.live[name] = f"{name}-{self.added}"
         if not request.max_tokens:
-            self.live.add(name)
             self.ended.append(StepOutput(name, None, "length"))
             return
         sampling = SamplingParams(max_tokens=request.max_tokens, stop_token_ids=[self.stop], temperature=0)
         prompt = self.alphabet.ids(request.prompt)
-        try:
-            self.scheduler.add_request(VllmRequest(name, prompt, sampling, None, block_hasher=self.hasher))
-        except AssertionError as error:
-            raise ValueError(str(error)) from error
-        self.live.add(name)
+        self.scheduler.add_request(VllmRequest(self.live[name], prompt, sampling, None, block_hasher=self.hasher))
 
     def abort_request(self, request_id: str) -> None:
         if request_id not in self.live:
             return
-        self.live.discard(request_id)
+        self.scheduler.finish_requests(self.live.pop(request_id), RequestStatus.FINISHED_ABORTED)
         self.ended = [e for e in self.ended if e.request_id != request_id or e.finish_reason == "abort"]
         self.ended.append(StepOutput(request_id, None, "abort"))
-        self.scheduler.finish_requests(request_id, RequestStatus.FINISHED_ABORTED)
 
     def has_unfinished_requests(self) -> bool:
         return bool(self.live or self.ended)
@@ -184,12 +185,15 @@ class Engine:
     def outputs(self, told: list[Any]) -> list[StepOutput]:
         """The endings that are due, and what the scheduler told."""
         outputs, self.ended = self.ended, []
-        self.live -= {ending.request_id for ending in outputs if ending.finish_reason == "length"}
+        for ending in outputs:
+            if ending.finish_reason == "length":
+                del self.live[ending.request_id]
         for output in told:
+            name = output.request_id.rpartition("-")[0]
             reason: Any = None if output.finish_reason is None else str(output.finish_reason)
             for index, token in enumerate(output.new_token_ids):
                 last = reason if index + 1 == len(output.new_token_ids) else None
-                outputs.append(StepOutput(output.request_id, self.alphabet.token(token), last))
+                outputs.append(StepOutput(name, self.alphabet.token(token), last))
             if reason:
-                self.live.discard(output.request_id)
+                del self.live[name]
         return outputs
