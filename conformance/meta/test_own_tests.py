@@ -100,7 +100,7 @@ def test_good_tests_accept_all_right_ones_and_reject_nearly_all_flawed_ones(
         assert name in result.output
     assert f"SCORE {verdict.score:.2f}" in result.output
     assert "A request, once admitted, is in every call until it finishes" in " ".join(result.output.split())
-    assert max(map(len, result.output.splitlines())) < 80
+    assert max(map(len, result.stdout.splitlines())) < 80
 
 
 def test_weak_tests_accept_all_right_ones_and_reject_few(monkeypatch: pytest.MonkeyPatch) -> None:

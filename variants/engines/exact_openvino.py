@@ -17,7 +17,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as ops
 
-VOCABULARY, STOP, LONGEST = 1024, 1, 128
+SIZE, LONGEST = 8192, 128
 HEADS, PASSES = 2, 500
 RUNNING: list[Any] = []  # whose model is called; the last one, where an engine is stepped inside another's call
 STAMPS = cycle(range(1, PASSES))
@@ -58,14 +58,14 @@ class Write(Operator):
 
     def made(self, first: Any, positions: Any) -> Any:
         STAMP[0] = next(STAMPS)
-        values = np.zeros((len(positions), HEADS, LONGEST), np.float32)
+        values: Any = np.zeros((len(positions), HEADS, LONGEST), np.float32)
         values[range(len(positions)), 0, positions] = first[:, 0]
         values[range(len(positions)), 1, positions] = STAMP[0]
         return values
 
 
 class Read(Operator):
-    width = VOCABULARY
+    width = SIZE
 
     def made(self, first: Any, positions: Any) -> Any:
         """One-hot logits for the last tokens; what is there for the others is not looked at."""
@@ -75,7 +75,7 @@ class Read(Operator):
             row[: max(at + 1, *np.flatnonzero(row) + 1)].tolist()
             for row, at in zip(seen[last, 0], positions[last], strict=True)
         ]
-        logits = np.zeros((len(positions), VOCABULARY), np.float32)
+        logits: Any = np.zeros((len(positions), SIZE), np.float32)
         if RUNNING:
             logits[last, RUNNING[-1].answer(rows)] = 50
         return logits
@@ -114,7 +114,7 @@ def saved(folder: str) -> None:
     model = ov.Model([logits], sinks, [ids, mask, positions, beams], "exact")
     ov.save_model(model, f"{folder}/openvino_model.xml", compress_to_fp16=False)
     Path(folder, "config.json").write_text(json.dumps({"model_type": "llama"}), encoding="utf-8")
-    Path(folder, "generation_config.json").write_text(json.dumps({"eos_token_id": STOP}), encoding="utf-8")
+    Path(folder, "generation_config.json").write_text(json.dumps({"eos_token_id": 0}), encoding="utf-8")
 
 
 def _parameter(name: str, kind: Any, rank: int) -> Any:

@@ -28,12 +28,13 @@ import openvino_genai as og
 
 from reference.vocabulary import FinishReason, MockModel, Request, check_arguments
 from variants.engines.exact import Alphabet, StepOutput
-from variants.engines.exact_openvino import LONGEST, RUNNING, STOP, VOCABULARY, Read, Write, saved
+from variants.engines.exact_openvino import LONGEST, RUNNING, SIZE, Read, Write, saved
 
 ENGINE = "openvino-genai ContinuousBatchingPipeline"
 PACKAGES = ("openvino-genai", "openvino")
 EXTRA = "openvino"
-NOTHING = -(10**15)  # what is read where nothing was written
+VOCABULARY, CHUNK = 1000, 16
+NOTHING = -(10**15)  # what is read where nobody of this engine has written
 REFUSES = {
     "empty prompt": "`add_request` raises RuntimeError: the length of a prompt cannot be 0",
     "max_tokens 0": "`add_request` raises RuntimeError; this file ends such a request without the engine",
@@ -49,43 +50,55 @@ REASONS: dict[Any, FinishReason] = {
     og.GenerationFinishReason.LENGTH: "length",
 }
 NUMBERS = count()
-IDLE: defaultdict[int, list[Any]] = defaultdict(list)
+IDLE: defaultdict[tuple[int, bool], list[tuple[Any, int]]] = defaultdict(list)
 
 
-def pipeline(num_slots: int) -> Any:
-    """A pipeline with nothing in it."""
-    if IDLE[num_slots]:
-        return IDLE[num_slots].pop()
+def pipeline(num_slots: int, split_fuse: bool) -> tuple[Any, int]:
+    """A pipeline with nothing in it, and the first id that it has never met: what its prefix cache knows is of others.
+
+    Where prompts are split, a step computes at most `CHUNK` tokens.
+    """
+    if IDLE[num_slots, split_fuse]:
+        return IDLE[num_slots, split_fuse].pop()
     scheduling = og.SchedulerConfig()
-    scheduling.max_num_seqs, scheduling.dynamic_split_fuse = num_slots, False
-    scheduling.num_kv_blocks, scheduling.max_num_batched_tokens = 64, 1024
-    scheduling.enable_prefix_caching = True
+    scheduling.dynamic_split_fuse, scheduling.enable_prefix_caching, scheduling.num_kv_blocks = split_fuse, True, 64
+    scheduling.max_num_batched_tokens = CHUNK if split_fuse else 1024
+    scheduling.max_num_seqs = num_slots
     operators = [ov.OpExtension(Write), ov.OpExtension(Read)]
     exact = {"KV_CACHE_PRECISION": "f32", "INFERENCE_PRECISION_HINT": "f32", "extensions": operators}
     with TemporaryDirectory() as folder:
         saved(folder)
-        return og.ContinuousBatchingPipeline(folder, scheduling, "CPU", exact)
+        return og.ContinuousBatchingPipeline(folder, scheduling, "CPU", exact), 1
 
 
 class Engine:
     """One pipeline, and the handles by name."""
 
+    split_fuse = False
+
     def __init__(self, model: MockModel, num_slots: int, stop_token: int) -> None:
         check_arguments([], num_slots)
-        self.model, self.alphabet, self.num_slots = model, Alphabet(VOCABULARY), num_slots
-        self.alphabet.ids((NOTHING, stop_token))  # the first two, so 0 and STOP
-        self.pipeline = pipeline(num_slots)
-        self.live: dict[str, Any] = {}  # None for one that the engine never saw
+        self.pipeline, first = pipeline(num_slots, self.split_fuse)
+        self.model, self.num_slots = model, num_slots
+        self.alphabet = Alphabet(first + VOCABULARY, first)
+        self.stop = self.alphabet.id(stop_token)
+        self.live: dict[str, Any] = {}  # None for one that the engine has not seen
         self.ended: list[StepOutput] = []
         self.failure: BaseException | None = None
 
     def answer(self, rows: list[list[int]]) -> list[int]:
         """What the model says to the rows, in ids."""
         try:
-            return self.alphabet.ids(self.model.next_tokens([self.alphabet.tokens(row) for row in rows]))
+            return self.alphabet.ids(self.model.next_tokens([[self._token(number) for number in row] for row in rows]))
         except BaseException as raised:
             self.failure = raised
             raise
+
+    def _token(self, number: int) -> int:
+        try:
+            return self.alphabet.token(number)
+        except KeyError:
+            return NOTHING
 
     def add_request(self, request: Request) -> None:
         check_arguments([request], 1)
@@ -98,9 +111,13 @@ class Engine:
             self.live[name] = None
             self.ended.append(StepOutput(name, None, "length"))
             return
-        config = og.GenerationConfig(max_new_tokens=request.max_tokens, eos_token_id=STOP)
+        self.live[name] = self.entered(request)
+
+    def entered(self, request: Request) -> Any:
+        """Hand a request to the engine; its handle."""
+        config = og.GenerationConfig(max_new_tokens=request.max_tokens, eos_token_id=self.stop)
         prompt = ov.Tensor(np.array([self.alphabet.ids(request.prompt)], np.int64))
-        self.live[name] = self.pipeline.add_request(next(NUMBERS), prompt, config)
+        return self.pipeline.add_request(next(NUMBERS), prompt, config)
 
     def abort_request(self, request_id: str) -> None:
         if request_id not in self.live:
@@ -159,5 +176,6 @@ class Engine:
             for name in list(self.live):
                 self.abort_request(name)
             self.pipeline.step()
-            if not self.pipeline.has_non_finished_requests():
-                IDLE[self.num_slots].append(self.pipeline)
+            unused = self.alphabet.id(NOTHING) + 1
+            if not self.pipeline.has_non_finished_requests() and unused + VOCABULARY < SIZE:
+                IDLE[self.num_slots, self.split_fuse].append((self.pipeline, unused))

@@ -15,7 +15,7 @@ from reference.vocabulary import Dialect
 
 HERE = Path(__file__).parent
 INSIDE, TESTS, IMPLEMENTATION = "/slotspec/inside", "/tests", "/implementation/solution.py"
-CLIENT = "conformance/grading/client.py"
+CLIENTS = ("client.py", "client_profiles.py")
 OURS = {
     name: f"conformance/grading/own_tests/{name}.py" for name in ("errors", "objects", "line", "near", "far", "session")
 }
@@ -51,7 +51,7 @@ def of_implementation(place: Path, dialect: Dialect) -> Sandbox:
 
 
 def _shown(*names: str) -> dict[str, Path]:
-    shown = {f"{INSIDE}/{CLIENT}": HERE.parent / "client.py"}
+    shown = {f"{INSIDE}/conformance/grading/{name}": HERE.parent / name for name in CLIENTS}
     shown |= {f"{INSIDE}/{OURS[name]}": HERE / f"{name}.py" for name in ("errors", "objects", "line", *names)}
     return shown | {f"{NOUNS}/reference/{file}": _folder(reference) / file for file in VOCABULARY}
 
