@@ -15,7 +15,7 @@ VOCABULARY = vllm_engine.VOCABULARY
 REFUSES = {**vllm_engine.REFUSES, "a failing call": "it is the end of the engine: see what is found in vllm_engine"}
 POLICY = {
     "arrival/next-call": (
-        "a request waits at most 40 steps beside a free slot",
+        "a request waits at most 100 steps beside a free slot",
         "who waits is admitted when the cache has room for all of its prompt (scheduler_reserve_full_isl)",
     ),
     "stream/exact-prefix": (
