@@ -58,7 +58,7 @@ class Write(Operator):
 
     def made(self, first: Any, positions: Any) -> Any:
         STAMP[0] = next(STAMPS)
-        values = np.zeros((len(positions), HEADS, LONGEST), np.float32)
+        values: Any = np.zeros((len(positions), HEADS, LONGEST), np.float32)
         values[range(len(positions)), 0, positions] = first[:, 0]
         values[range(len(positions)), 1, positions] = STAMP[0]
         return values
@@ -75,7 +75,7 @@ class Read(Operator):
             row[: max(at + 1, *np.flatnonzero(row) + 1)].tolist()
             for row, at in zip(seen[last, 0], positions[last], strict=True)
         ]
-        logits = np.zeros((len(positions), SIZE), np.float32)
+        logits: Any = np.zeros((len(positions), SIZE), np.float32)
         if RUNNING:
             logits[last, RUNNING[-1].answer(rows)] = 50
         return logits
