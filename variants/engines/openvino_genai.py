@@ -17,6 +17,7 @@ takes 0.3 s to make, so one that is empty again is used by the next `Engine`; on
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from itertools import count
 from tempfile import TemporaryDirectory
@@ -150,9 +151,8 @@ class Engine:
         try:
             self.pipeline.step()
         except RuntimeError as error:
-            if self.failure is None:
-                raise
-            raise self.failure from error
+            place = re.compile(r"at /\S*/")  # of the machine that built the engine
+            raise self.failure or RuntimeError(place.sub("at ", str(error))) from error
         finally:
             RUNNING.pop()
 
