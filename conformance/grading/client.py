@@ -81,7 +81,11 @@ class Wire:
             data = b"".join(chunks)
             end = data.find(b"\n")
         self.buffer = data[end + 1 :]
-        message: list[Any] = _scan(data[:end].decode(), 0)[0]
+        try:
+            message: list[Any] = _scan(data[:end].decode(), 0)[0]
+        except RecursionError:  # the candidate has left no frame for it; when some have ended there is room
+            self.buffer = data
+            raise
         return message
 
     def next(self) -> list[Any]:
@@ -117,8 +121,8 @@ class Model:
             if problem:
                 text = f'["malformed",{self._number},{number},{_quote(problem[:TEXT])}]\n'
             before = [list(row) for row in batch] if self._fault and number >= self._from and not problem else []
+            self._wire.send(text)  # where no frame is left for it, nothing is sent, and nothing will be answered
             self._calls, self._open = number + 1, True
-            self._wire.send(text)
             answer = self._answer()
             self._open = False
         if answer[0] == "reply":

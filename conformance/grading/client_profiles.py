@@ -254,8 +254,8 @@ class CachedModel(client.Model):  # type: ignore[misc]
             if problem:
                 text = f'["malformed",{self._number},{number},{client._quote(problem[: client.TEXT])}]\n'
             before = [list(new) for _, new in batch] if playing else []
-            self._calls, self._open = number + 1, True
             self._wire.send(text)
+            self._calls, self._open = number + 1, True
             answer = self._answer()
             self._open = False
         if answer[0] == "reply":
@@ -273,8 +273,8 @@ class CachedModel(client.Model):  # type: ignore[misc]
             if self._over:
                 raise client.RunStopped("the run is over")
             odd = "" if type(slot) is int and abs(slot) < 2**63 else f"a slot of type {client.kind(slot)}"
-            self._open = True
             self._wire.send(client._quote(["reset", self._number, 0 if odd else slot, odd]) + "\n")
+            self._open = True
             answer = self._answer()
             self._open = False
         if answer[0] != "reply":

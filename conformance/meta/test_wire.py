@@ -451,6 +451,29 @@ def test_exact_types_are_told_before_json_hides_them(candidate: Callable[[str], 
         assert (run.outcome, end) == (Returned((), problem), "")
 
 
+def test_a_candidate_without_a_frame_left_has_its_error_told(candidate: Callable[[str], str]) -> None:
+    """Wherever in a call the recursion limit is met, the run ends with RecursionError, and the next one is served."""
+    deep = """
+    import sys
+
+    sys.setrecursionlimit(200)
+
+    def generate(model, requests, num_slots, stop_token):
+        def deeper(left):
+            return deeper(left - 1) if left else model.next_tokens([[1]])
+
+        return {"a": deeper(len(requests[0].prompt))}
+    """
+    asked = tuple(Workload.of([("a", [1] * left, 1, [7])], num_slots=1, stop_token=0) for left in range(170, 200))
+    with IsolatedImplementation(candidate(deep)) as implementation:
+        outcomes = [run.outcome for run in implementation.run(Session(asked))]
+    ended = ["raised" if isinstance(o, Raised) and o.kind == "RecursionError" else o for o in outcomes]
+    good = Returned((("a", (777,)),))
+    assert ended == [good] * ended.count(good) + ["raised"] * ended.count("raised")
+    assert len(ended) == len(asked)
+    assert 5 <= ended.count(good) <= 25
+
+
 def test_the_specification_shows_a_session_that_is_one() -> None:
     """The lines of docs/protocol.md are what the referee sends and reads."""
     text = (ROOT / "docs" / "protocol.md").read_text().split("## A session")[1]
