@@ -17,6 +17,7 @@ from conformance.grading.schema import (
     workload_of,
 )
 from conformance.meta.test_grading_support import (
+    BEYOND,
     BROKEN,
     EXITS,
     FLAWED,
@@ -47,7 +48,7 @@ def test_an_honest_variant_conforms_in_the_dialect_that_it_declares_though_nobod
     assert all(report.judged for report in verdict.invariants if report.level == "MUST" and report.status == "holds")
 
 
-@pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.parametrize("name", SAMPLE + BEYOND)
 def test_a_flawed_variant_is_charged_with_what_it_breaks(name: str) -> None:
     tree = ast.parse((FLAWED / f"{name}.py").read_text())
     breaks = next(
@@ -81,7 +82,7 @@ def test_a_seed_asks_the_same_again(effort: Any) -> None:
 def test_sessions_that_are_kept_are_those_that_would_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     dialect = Dialect(stop_token="excluded")
     kept = [leg for leg in plan("quick", 3) if "_kept" in leg.sessions.__qualname__]
-    assert len(kept) == 5
+    assert len(kept) == 6
     half = [next(iter(leg.sessions(dialect))) for leg in kept]  # one who stops early leaves the rest to be made
     whole = [list(leg.sessions(dialect)) for leg in kept]
     assert all(one is sessions[0] for one, sessions in zip(half, whole, strict=True))

@@ -92,6 +92,17 @@ SAMPLE = [
     "accepts_zero_slots",
     "stop_iteration_ends_quietly",
 ]
+# What the small scope cannot show: a candidate is wrong beyond some length, size or value only.
+BEYOND = [
+    "ids_in_lower_case",
+    "preempts_every_8",
+    "recursion_per_step",
+    "sixteen_request_limit",
+    "sixteen_slot_cap",
+    "sorted_by_id",
+    "thousand_call_guard",
+    "window_of_eight",
+]
 
 
 EXITS = "import sys\ndef generate(model, requests, num_slots, stop_token):\n    sys.exit(0)\n"
