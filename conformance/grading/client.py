@@ -82,11 +82,10 @@ class Wire:
             end = data.find(b"\n")
         self.buffer = data[end + 1 :]
         try:
-            message: list[Any] = _scan(data[:end].decode(), 0)[0]
-        except RecursionError:  # the candidate has left no frame for it; when some have ended there is room
+            return _scan(data[:end].decode(), 0)[0]  # type: ignore[no-any-return]
+        except RecursionError:  # no frame is left for it; when some of the candidate's have ended, there will be
             self.buffer = data
             raise
-        return message
 
     def next(self) -> list[Any]:
         """Take the oldest message that was put aside, or wait for one."""
@@ -120,13 +119,14 @@ class Model:
                     problem = "a row with a token of more than 4300 digits"
             if problem:
                 text = f'["malformed",{self._number},{number},{_quote(problem[:TEXT])}]\n'
-            before = [list(row) for row in batch] if self._fault and number >= self._from and not problem else []
+            playing = self._fault and number >= self._from and not problem
+            before = [list(row) for row in batch] if playing else []
             self._wire.send(text)  # where no frame is left for it, nothing is sent, and nothing will be answered
             self._calls, self._open = number + 1, True
             answer = self._answer()
             self._open = False
         if answer[0] == "reply":
-            if self._fault and number >= self._from:
+            if playing:
                 self._play(batch, before)
             return answer[1]  # type: ignore[no-any-return]
         if answer[0] == "raise":
@@ -180,8 +180,7 @@ def malformed_batch(batch: Any) -> str:
 
 def kind(value: Any) -> str:
     """The name of a type, whatever its metaclass makes of it."""
-    name = type.__dict__["__name__"].__get__(type(value))
-    return str(name)
+    return str(type.__dict__["__name__"].__get__(type(value)))
 
 
 def odd_kinds(tokens: list[Any]) -> str:
@@ -234,8 +233,7 @@ def changed(requests: list[Any], asked: list[list[Any]]) -> str:
 
 def chained(error: BaseException, original: BaseException | None) -> bool:
     """Whether `error` is `original`, or leads to it by `__cause__`, `__context__` or as a member of a group."""
-    seen: set[int] = set()
-    todo: list[BaseException | None] = [error]
+    seen, todo = set[int](), list[BaseException | None]([error])
     while todo:
         link = todo.pop()
         if link is None or id(link) in seen:
