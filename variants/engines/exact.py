@@ -12,6 +12,10 @@ from typing import NamedTuple
 
 from reference.vocabulary import FinishReason
 
+# What no engine here is asked, since its adapter answers before it.
+ARGUMENTS = {"arrival/rejected": "the adapter checks arguments itself"}
+ANSWERED = {**ARGUMENTS, "id/duplicate": "the adapter refuses live ids itself"}
+
 
 class StepOutput(NamedTuple):
     """What one step tells of one request; `token` is None where only its ending is told."""

@@ -28,7 +28,7 @@ from typing import Any
 import xllamacpp
 
 from reference.vocabulary import FinishReason, MockModel, Request, check_arguments
-from variants.engines.exact import StepOutput
+from variants.engines.exact import ANSWERED, StepOutput
 from variants.engines.llama_gguf import FIRST, VOCABULARY, model_file, text
 
 ENGINE = "llama.cpp server"
@@ -45,8 +45,7 @@ UNSEEN = {
         "the server's batches cannot be seen from outside: the steps are the adapter's",
     ),
     "stream/exact-prefix": "rows are put together by the adapter; a wrong prefix shows in a wrong token",
-    "id/duplicate": "the server has no ids: those of the profile are the adapter's",
-    "arrival/rejected": "the adapter checks arguments itself",
+    **ANSWERED,
 }
 CONTEXT = 128  # tokens in one slot
 MARGIN = 1e-3  # in log probability

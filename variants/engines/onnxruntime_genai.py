@@ -24,7 +24,7 @@ import numpy as np
 import onnxruntime_genai as og
 
 from reference.vocabulary import FinishReason, MockModel, Request, check_arguments
-from variants.engines.exact import Alphabet, StepOutput
+from variants.engines.exact import ANSWERED, Alphabet, StepOutput
 from variants.engines.exact_onnx import RUNNING, VOCABULARY, built
 
 ENGINE = "onnxruntime-genai Engine"
@@ -36,6 +36,7 @@ REFUSES = {
     "max_tokens 0": "0 means no limit to `set_max_generated_tokens`; this file ends such a request without the engine",
     "a failing call": "it is the end of the engine by design: all turns end as failed, and `run` raises from then on",
 }
+UNSEEN = ANSWERED
 DIALECT = {"stop_token": "excluded"}  # the event that ends a turn with it has no token
 POLICY: dict[str, tuple[str, str]] = {}
 REASONS: dict[Any, FinishReason] = {

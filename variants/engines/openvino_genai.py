@@ -28,7 +28,7 @@ import openvino as ov
 import openvino_genai as og
 
 from reference.vocabulary import FinishReason, MockModel, Request, check_arguments
-from variants.engines.exact import Alphabet, StepOutput
+from variants.engines.exact import ANSWERED, Alphabet, StepOutput
 from variants.engines.exact_openvino import LONGEST, RUNNING, SIZE, Read, Write, saved
 
 ENGINE = "openvino-genai ContinuousBatchingPipeline"
@@ -40,6 +40,7 @@ REFUSES = {
     "empty prompt": "`add_request` raises RuntimeError: the length of a prompt cannot be 0",
     "max_tokens 0": "`add_request` raises RuntimeError; this file ends such a request without the engine",
 }
+UNSEEN = ANSWERED
 POLICY = {
     "stream/exact-prefix": (
         "a running request may lack rows, and goes on from its exact prefix",

@@ -18,6 +18,7 @@ PACKAGES = ("openvino-genai", "openvino")
 EXTRA = "openvino"
 REFUSES = whole.REFUSES
 VOCABULARY = whole.VOCABULARY
+UNSEEN = whole.UNSEEN
 POLICY = {
     "stream/exact-prefix": (
         "rows may be beginnings of a prompt, whose replies reach nobody",

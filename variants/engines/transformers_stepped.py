@@ -21,13 +21,14 @@ from transformers.generation.configuration_utils import ContinuousBatchingConfig
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from reference.vocabulary import MockModel, Request, check_arguments
-from variants.engines.exact import Alphabet, StepOutput
+from variants.engines.exact import ARGUMENTS, Alphabet, StepOutput
 
 ENGINE = "transformers continuous batching"
 PACKAGES = ("transformers", "torch")
 INSTALL = "pip install torch==2.13.0 transformers==5.24.0 (a CPU build of torch is enough)"
 VOCABULARY = 1024
 REFUSES = {"a failing call": "it ends the loop by design: every request is told the error, and the thread stops"}
+UNSEEN = ARGUMENTS
 POLICY = {
     "arrival/next-call": (
         "a request waits at most 4 steps beside a free slot",

