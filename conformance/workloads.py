@@ -28,6 +28,8 @@ UNUSUAL: dict[str, type[BaseException]] = {
     c.__name__: c for c in (StopIteration, StopAsyncIteration, GeneratorExit, CancelledError, ModelInterrupt)
 }
 EXCEPTIONS = ORDINARY | UNUSUAL
+# Those that anybody can pass on: asyncio makes a TimeoutError that comes from a thread anew, and does not chain it.
+PASSED_ON = ORDINARY.keys() - {"TimeoutError"}
 
 FaultKind = Literal["raises", "short", "long", "tampers", "keeps"]
 

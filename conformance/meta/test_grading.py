@@ -64,6 +64,27 @@ def test_a_flawed_variant_is_charged_with_what_it_breaks(name: str) -> None:
     assert failed_lines >= {rubric.line_of(name) for name in must}
 
 
+def test_a_right_candidate_that_calls_the_model_in_a_thread_of_asyncio_conforms(tmp_path: Path) -> None:
+    """A TimeoutError comes out of asyncio as another one than the model raised, which is not the candidate's doing."""
+    honest = HONEST[0].read_text().replace("def generate(", "def direct(")
+    threaded = """
+import asyncio
+class InThread:
+    def __init__(self, model):
+        self.model = model
+    def next_tokens(self, batch):
+        async def call():
+            return await asyncio.to_thread(self.model.next_tokens, batch)
+        return asyncio.run(call())
+def generate(model, requests, num_slots, stop_token):
+    return direct(InThread(model), requests, num_slots, stop_token)
+"""
+    (tmp_path / "threaded.py").write_text(honest + threaded)
+    verdict = quickly(tmp_path / "threaded.py")
+    assert verdict.verdict == "conforming", verdict.reason
+    assert "failure/any-class" in charged(verdict, "SHOULD")
+
+
 def test_a_wrong_candidate_costs_less_than_an_honest_one() -> None:
     honest = quickly(HONEST[0])
     assert sorted(flawed(name).runs for name in SAMPLE[:15])[7] < honest.runs
